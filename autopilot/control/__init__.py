@@ -1,0 +1,1 @@
+"""The control law: values in, decisions out. Nothing here touches the world."""

@@ -1,0 +1,46 @@
+"""The alerts of one fleet on one tick."""
+
+from dataclasses import dataclass, replace
+
+from autopilot.control.judgement import Look, judge
+from autopilot.control.seen import Case
+from autopilot.domain.alerts import Alert, AlertRule, AlertState, advance
+from autopilot.domain.conditions import Truth, symptoms
+
+
+@dataclass(frozen=True, slots=True)
+class Alerting:
+    """Every alert after this tick, with what changed."""
+
+    alerts: tuple[Alert, ...]
+    began: tuple[str, ...]  # names of the alerts that began to fire on this tick
+    symptom_present: bool  # an alert whose symptom is yes is pending or firing
+    blind: bool  # some alert cannot see
+
+
+def evaluate(case: Case) -> Alerting:
+    """Judge and advance every alert of the fleet's policy. Alerts that the policy no longer has are forgotten."""
+    rules = case.policy.alerts if case.policy is not None else ()
+    remembered = {alert.name: alert for alert in case.memory.alerts}
+    alerts = tuple(_one(rule, remembered.get(rule.name, Alert(rule.name)), case) for rule in rules)
+    began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
+    present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))
+    return Alerting(alerts, began, present, any(alert.blind for alert in alerts))
+
+
+def _one(rule: AlertRule, alert: Alert, case: Case) -> Alert:
+    names = tuple(replica.name for replica in case.workload.serving) if case.workload is not None else ()
+    look = Look(readings=case.seen.readings, firing=alert.firing, calm=alert.calm, now=case.seen.now, replicas=names)
+    judgement = judge(rule.condition, look)
+    advanced = advance(alert, rule, judgement.truth, now=case.seen.now)
+    return replace(advanced, calm=judgement.calm)
+
+
+def _was_firing(alert: Alert, remembered: dict[str, Alert]) -> bool:
+    return alert.name in remembered and remembered[alert.name].firing
+
+
+def _present(alert: Alert, rule: AlertRule) -> bool:
+    """A symptom that is yes, or that was when we went blind, is there."""
+    active = alert.state is not AlertState.INACTIVE
+    return active and alert.truth is not Truth.NO and bool(symptoms(rule.condition))

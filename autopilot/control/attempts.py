@@ -1,0 +1,241 @@
+"""One step of a ladder, tick by tick: waiting, started, landed, ended."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from autopilot.actions import NOT_SUPPORTED, Notify, Scale
+from autopilot.actions.scale import floor_of
+from autopilot.control.guards import objection
+from autopilot.control.judgement import Look, gauge_symptoms, judge
+from autopilot.control.stand import Stand, Symptom
+from autopilot.control.verification import compare, symptom_of, verdict_at_deadline
+from autopilot.domain.conditions import Condition, Truth, leaves
+from autopilot.domain.decisions import Hold
+from autopilot.domain.logical_time import ZERO
+from autopilot.domain.reasons import Reason
+from autopilot.domain.remediations import Attempt, Gauged, Phase, Verdict
+from autopilot.domain.workloads import PENDING_STATES, ReplicaState
+from autopilot.policy.values import Step, Verify
+
+# A hold of these kinds ends the step at once; any other is waited for, at most one `within`.
+ENDS_THE_STEP = frozenset({Reason.MODE_DISABLED, Reason.MODE_OBSERVE, Reason.FROZEN, Reason.STORM, Reason.NOT_SUPPORTED, Reason.AT_BOUND})
+APPROVAL_WITHIN = timedelta(minutes=30)  # design.md, Modes
+NO_VERIFY = Verify(within=timedelta(minutes=5))  # only for steps that are not verified: talking ones
+
+
+def ended(attempt: Attempt, stand: Stand, verdict: Verdict, *, reason: Reason | None = None, detail: str = "") -> Attempt:
+    """The attempt, over."""
+    text = detail or attempt.detail
+    return replace(attempt, phase=Phase.ENDED, verdict=verdict, reason=reason, ended_at=stand.now, detail=text)
+
+
+def advance_attempt(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    """Take one tick in. Talking steps are told by the ladder itself and do not come here."""
+    phases: dict[Phase, Callable[[Attempt, Step, Stand], Attempt]] = {
+        Phase.WAITING: _waiting,
+        Phase.STARTED: _started,
+        Phase.LANDED: _landed,
+    }
+    return phases[attempt.phase](attempt, step, stand) if attempt.phase in phases else attempt
+
+
+# --- waiting -----------------------------------------------------------------------------------
+
+
+def _waiting(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    if not stand.condition_met:
+        return replace(attempt, reason=Reason.BLIND if stand.alert.blind else Reason.AS_WANTED)
+    hold = why_not_yet(step, stand)
+    if hold is None:
+        return _start(attempt, step, stand)
+    waited = attempt.waited + stand.passed
+    if hold.reason in ENDS_THE_STEP or waited > _patience(hold.reason, step):
+        return ended(attempt, stand, Verdict.NOT_TAKEN, reason=hold.reason, detail=hold.limit)
+    target = _asked(step, stand) if hold.reason is Reason.MODE_ADVISE else attempt.target
+    return replace(attempt, reason=hold.reason, waited=waited, detail=hold.limit, target=target)
+
+
+def why_not_yet(step: Step, stand: Stand) -> Hold | None:
+    """What speaks against starting this step on this tick."""
+    verb = step.do.verb
+    if isinstance(step.do, NOT_SUPPORTED) or step.cause is not None:
+        return Hold(verb, Reason.NOT_SUPPORTED, f"{verb} is not built yet")
+    objected = objection(stand.case, verb)
+    if objected is not None:
+        return objected
+    if isinstance(step.do, Scale) and (asked := _asked(step, stand)) is not None and asked <= (stand.serving or 0):
+        return Hold(verb, Reason.AT_BOUND, f"{stand.serving} serve, the most allowed is {stand.bounds.maximum}")
+    return _resting(step, stand)
+
+
+def _resting(step: Step, stand: Stand) -> Hold | None:
+    """Object while the last landing, or the last bar on capacity, is too young."""
+    policy = stand.case.policy
+    landed = stand.case.memory.landed_at
+    cooldown = policy.limits.cooldown if policy is not None else ZERO
+    if landed is not None and stand.now - landed < cooldown:
+        return Hold(step.do.verb, Reason.COOLING_DOWN, f"{cooldown} since the last landing")
+    bar = stand.case.memory.level.bar
+    if isinstance(step.do, Scale) and bar is not None and stand.now < bar.until:
+        return Hold(step.do.verb, Reason.NO_CAPACITY, f"the last replicas asked for never started: {bar.message}")
+    return None
+
+
+def _patience(reason: Reason, step: Step) -> timedelta:
+    if reason is Reason.MODE_ADVISE:
+        return timedelta.max  # shown for as long as the alert fires; never climbed
+    if reason is Reason.AWAITING_APPROVAL:
+        return APPROVAL_WITHIN
+    return (step.verify or NO_VERIFY).within
+
+
+def _asked(step: Step, stand: Stand) -> int | None:
+    """The floor that a scale step asks for, inside the bounds; None while the fleet cannot be seen."""
+    if not isinstance(step.do, Scale) or stand.serving is None:
+        return None
+    wanted = floor_of(step.do, ready=stand.serving, in_flight=stand.load.in_flight, good=stand.load.good)
+    return min(wanted, stand.bounds.maximum)
+
+
+def _start(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    workload = stand.case.workload
+    return replace(
+        attempt,
+        phase=Phase.STARTED,
+        reason=Reason.AWAITING_LANDING,
+        began=stand.now,
+        waited=ZERO,
+        blind=ZERO,
+        detail="",
+        target=_asked(step, stand),
+        ready=stand.serving,
+        template=workload.template if workload is not None else "",
+        before=Gauged(arrivals=stand.load.arrivals),
+    )
+
+
+# --- started -----------------------------------------------------------------------------------
+
+
+def _started(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    serving = stand.serving
+    if serving is None or attempt.target is None:
+        return replace(attempt, reason=Reason.UNOBSERVED)
+    disturbed = _disturbed(attempt, stand, at_least=attempt.ready or 0)
+    if disturbed:
+        return ended(attempt, stand, Verdict.VOID, detail=disturbed)
+    target = max(attempt.target, _grown(step, stand))
+    if serving >= target:
+        return _land(replace(attempt, target=target), step, stand)
+    failure = _never_starts(attempt, stand)
+    if failure:
+        return ended(attempt, stand, Verdict.ERROR, reason=Reason.NO_CAPACITY, detail=failure)
+    known = stand.alert.truth is not Truth.UNKNOWN
+    waited = attempt.waited + (stand.passed if known else ZERO)
+    return replace(attempt, target=target, waited=waited, reason=Reason.AWAITING_LANDING)
+
+
+def _grown(step: Step, stand: Stand) -> int:
+    """The need of a shortfall step now; it only follows upwards until the step lands."""
+    if not isinstance(step.do, Scale) or step.do.by != "shortfall" or not stand.condition_met:
+        return 0
+    load = stand.load
+    if load.in_flight is None or load.good is None:
+        return 0
+    return min(floor_of(step.do, ready=0, in_flight=load.in_flight, good=load.good), stand.bounds.maximum)
+
+
+def _disturbed(attempt: Attempt, stand: Stand, *, at_least: int) -> str:
+    """What happened in between that makes the attempt void; empty when nothing did."""
+    workload = stand.case.workload
+    if workload is None:
+        return ""
+    if attempt.template and workload.template != attempt.template:
+        return "the pod template changed: a rollout"
+    if stand.foreign:
+        return "another writer changed the replica count"
+    lost = at_least - len(workload.serving)
+    return f"{lost} serving replicas were lost" if lost > 0 else ""
+
+
+def _never_starts(attempt: Attempt, stand: Stand) -> str:
+    """Why what was asked for will not come; empty while it still may."""
+    workload = stand.case.workload
+    if workload is None:
+        return ""
+    failed = workload.in_state(ReplicaState.FAILED)
+    if failed and not workload.in_state(*PENDING_STATES):
+        return failed[-1].message or f"{failed[-1].name} failed to start"
+    if attempt.waited > stand.start_within:
+        waiting = workload.in_state(*PENDING_STATES)
+        said = waiting[-1].message if waiting else ""
+        return f"not ready within {stand.start_within}{': ' + said if said else ''}"
+    return ""
+
+
+def _land(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    """The moment from which its effect can show. For a scale step, *before* is the window that ends here."""
+    before = symptom_now(step, stand).gauged
+    kept = replace(before, arrivals=attempt.before.arrivals if attempt.before is not None else None)
+    return replace(
+        attempt, phase=Phase.LANDED, landed_at=stand.now, waited=ZERO, blind=ZERO, quiet=None, before=kept, reason=Reason.VERIFYING
+    )
+
+
+# --- landed ------------------------------------------------------------------------------------
+
+
+def symptom_now(step: Step, stand: Stand) -> Symptom:
+    """The symptom of the alert, or the step's own `verify.when`, as it is on this tick."""
+    readings = stand.case.seen.readings
+    symptom: Condition | None = (step.verify.when if step.verify is not None else None) or symptom_of(stand.rule.condition)
+    if symptom is None:
+        return Symptom(Truth.UNKNOWN, Gauged(arrivals=stand.load.arrivals), ZERO)
+    names = tuple(replica.name for replica in stand.case.workload.serving) if stand.case.workload else ()
+    look = Look(readings=readings, firing=True, calm=(), now=stand.now, replicas=names)
+    longest = max((leaf.over or ZERO for leaf in leaves(symptom)), default=ZERO)
+    gauged = replace(gauge_symptoms(symptom, readings), arrivals=stand.load.arrivals)
+    return Symptom(judge(symptom, look).truth, gauged, longest)
+
+
+def _landed(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    if stand.serving is None:
+        return replace(attempt, reason=Reason.UNOBSERVED)
+    disturbed = _disturbed(attempt, stand, at_least=attempt.target or 0)
+    if disturbed:
+        return ended(attempt, stand, Verdict.VOID, detail=disturbed)
+    verify = step.verify or NO_VERIFY
+    symptom = symptom_now(step, stand)
+    attempt = replace(attempt, after=symptom.gauged, reason=Reason.VERIFYING)
+    if symptom.truth is Truth.UNKNOWN:
+        return _unseen(attempt, verify, stand)
+    waited = attempt.waited + stand.passed
+    quiet = _quiet(attempt, symptom, stand)
+    if quiet is not None and quiet >= (verify.held_for or 2 * stand.case.seen.interval):
+        return ended(replace(attempt, quiet=quiet), stand, Verdict.HELPED)
+    if waited >= symptom.longest_over + verify.within and quiet is None:
+        comparison = compare(attempt.before or Gauged(), symptom.gauged)
+        return ended(attempt, stand, verdict_at_deadline(attempt.verb, comparison))
+    return replace(attempt, waited=waited, quiet=quiet)
+
+
+def _quiet(attempt: Attempt, symptom: Symptom, stand: Stand) -> timedelta | None:
+    if symptom.truth is not Truth.NO:
+        return None
+    return ZERO if attempt.quiet is None else attempt.quiet + stand.passed
+
+
+def _unseen(attempt: Attempt, verify: Verify, stand: Stand) -> Attempt:
+    """The effect cannot be seen: the clock of `within` stands, for one more `within`, then people look."""
+    blind = attempt.blind + stand.passed
+    if blind < verify.within:
+        return replace(attempt, blind=blind, quiet=None)
+    if not attempt.extended:
+        return replace(attempt, blind=ZERO, extended=True, quiet=None)
+    return ended(attempt, stand, Verdict.INCONCLUSIVE, reason=Reason.BLIND, detail="the effect could not be seen")
+
+
+def talks(step: Step) -> bool:
+    """Whether the step only tells people."""
+    return isinstance(step.do, Notify)

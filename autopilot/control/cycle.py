@@ -1,0 +1,211 @@
+"""One tick of the loop, as a function of values: propose for each fleet, arbitrate once, conclude for each fleet.
+
+The same functions run in the daemon, in `plan`, in replay and in the simulator: what was tested is what acts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from autopilot.control.alerting import Alerting, evaluate
+from autopilot.control.arbitrate import GpuBudget, Growth, arbitrate
+from autopilot.control.decide import Wants, decide
+from autopilot.control.judgement import Look, latency_truth
+from autopilot.control.ladder import Telling
+from autopilot.control.level import Grow, Level, advance_level
+from autopilot.control.load import LevelView, number, whole
+from autopilot.control.ownership import notice
+from autopilot.control.pending import start_within
+from autopilot.control.remedies import advance_remediations
+from autopilot.control.removal import Outlook, after_outcomes
+from autopilot.control.seen import Case, Settled
+from autopilot.control.settle import settle
+from autopilot.control.stand import Carried, Stand
+from autopilot.domain.conditions import Truth
+from autopilot.domain.decisions import Act, Decision, Hold
+from autopilot.domain.memory import Memory
+from autopilot.domain.reasons import Reason
+from autopilot.domain.scaling import Bound, Bounds
+from autopilot.domain.verbs import Verb
+from autopilot.domain.workloads import FleetRef, Workload
+from autopilot.policy.values import Policy, Pool
+
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What one fleet wants, before fleets are weighed against each other."""
+
+    case: Case
+    memory: Memory
+    level: Level | None = None
+    outlook: Outlook | None = None
+    tellings: tuple[Telling, ...] = ()
+    held: Hold | None = None
+
+    @property
+    def growth(self) -> Growth:
+        """What it asks of a GPU budget."""
+        workload = self.case.workload
+        gpus = self.case.fleet.pool.gpus or 0
+        desired = workload.desired if workload is not None else 0
+        more = self.level.move.to - desired if self.level is not None and isinstance(self.level.move, Grow) else 0
+        return Growth(self.case.fleet.ref, held=desired * gpus, replicas=max(0, more), gpus=gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycled:
+    """One fleet after one tick. `wanted` is the scaling level's result, None while there is none."""
+
+    memory: Memory
+    decisions: tuple[Decision, ...]
+    wanted: int | None = None
+
+    @property
+    def acts(self) -> tuple[Act, ...]:
+        """What is to be carried out now."""
+        return tuple(decision for decision in self.decisions if isinstance(decision, Act))
+
+
+def run_all(cases: Sequence[Case], budgets: Sequence[GpuBudget]) -> dict[FleetRef, tuple[Cycled, int | None]]:
+    """One tick of all fleets. With each result comes what the budgets granted it (None where none binds)."""
+    proposals = [propose(case) for case in cases]
+    bound = {claim.fleet for budget in budgets for claim in budget.claims}
+    granted = arbitrate([proposal.growth for proposal in proposals], budgets)
+    results = {}
+    for proposal in proposals:
+        ref = proposal.case.fleet.ref
+        grant = granted[ref] if ref in bound else None
+        results[ref] = (conclude(proposal, granted=grant), grant)
+    return results
+
+
+def run_one(case: Case, *, granted: int | None) -> Cycled:
+    """One tick of one fleet whose grant is known."""
+    return conclude(propose(case), granted=granted)
+
+
+def propose(case: Case) -> Proposal:
+    """Settle what was begun, judge the alerts, carry the ladders on, compute the level."""
+    seen = case.seen
+    intents, settled = settle(case.memory.intents, seen)
+    memory = after_outcomes(replace(case.memory, intents=intents), settled)
+    workload = case.workload
+    if workload is not None:
+        memory = notice(memory, workload, settled, now=seen.now)
+    policy = case.policy
+    if policy is None or policy.scaling is None:
+        held = Hold(Verb.SCALE_OUT, Reason.NO_POLICY)
+        return Proposal(case, replace(memory, now=seen.now), held=held)
+    alerting = evaluate(replace(case, memory=memory))
+    memory = replace(memory, alerts=alerting.alerts)
+    bounds = bounds_now(policy, case.fleet.pool, seen.windows)
+    foreign = memory.foreign != case.memory.foreign and bool(memory.foreign) and memory.foreign[-1].at == seen.now
+    remedied = advance_remediations(memory, _stands(replace(case, memory=memory), policy, alerting, bounds, foreign=foreign))
+    tellings = (*_pages(case, policy, alerting), *_refusals(case, policy, settled), *remedied.tellings)
+    return _with_level(Proposal(case, remedied.memory, tellings=tellings), policy, alerting, bounds)
+
+
+def bounds_now(policy: Policy, pool: Pool, windows: tuple[str, ...]) -> Bounds:
+    """The bounds in force: later entries win, inside what the fleet's own file allows.
+
+    Crossed bounds (a window's minimum over another's maximum) give way to the fleet's own maximum.
+    """
+    low, high = pool.minimum, pool.maximum
+    entries: tuple[Bound, ...] = policy.scaling.bounds if policy.scaling is not None else ()
+    for entry in entries:
+        if entry.during is None or entry.during in windows:
+            low = entry.minimum if entry.minimum is not None else low
+            high = entry.maximum if entry.maximum is not None else high
+    low = min(max(low, pool.minimum), pool.maximum)
+    return Bounds(low, min(max(high, low), pool.maximum))
+
+
+def _stands(case: Case, policy: Policy, alerting: Alerting, bounds: Bounds, *, foreign: bool) -> tuple[Stand, ...]:
+    alerts = {alert.name: alert for alert in alerting.alerts}
+    rules = {rule.name: rule for rule in policy.alerts}
+    readings, workload = case.seen.readings, case.workload
+    proven = case.memory.level.of(workload.template if workload is not None else "")
+    growth, rate = whole(readings.of("in_flight_growth", over=MINUTE)), whole(readings.of("request_rate", over=MINUTE))
+    carried = Carried(
+        in_flight=number(readings.of("in_flight")),
+        good=proven.good,
+        arrivals=None if growth is None or rate is None else max(0.0, growth + rate),
+    )
+    limit = start_within(policy.scaling, proven) if policy.scaling is not None else timedelta(minutes=10)
+    return tuple(
+        Stand(case, alerts[remedy.alert], rules[remedy.alert], remedy, bounds, carried, limit, foreign)
+        for remedy in policy.remedies
+        if remedy.alert in alerts
+    )
+
+
+def _pages(case: Case, policy: Policy, alerting: Alerting) -> tuple[Telling, ...]:
+    """People are told when a page begins to fire, where the policy says so."""
+    if "page" not in policy.notify_on:
+        return ()
+    pages = [rule for rule in policy.alerts if rule.name in alerting.began and rule.severity == "page"]
+    fleet = case.fleet.ref
+    return tuple(
+        Telling(
+            "", policy.receivers, f"{fleet}/{rule.name}/page/{case.seen.now.total_seconds():.0f}", f"{fleet}: {rule.name} is firing", ""
+        )
+        for rule in pages
+    )
+
+
+def _refusals(case: Case, policy: Policy, settled: tuple[Settled, ...]) -> tuple[Telling, ...]:
+    """A change that will never be accepted is told once, with what was said."""
+    fleet = case.fleet.ref
+    return tuple(
+        Telling("", policy.receivers, f"{fleet}/refused/{one.detail[:80]}", f"{fleet}: a change was refused", one.detail)
+        for one in settled
+        if one.permanent
+    )
+
+
+def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: Bounds) -> Proposal:
+    case, memory = proposal.case, proposal.memory
+    workload, law = case.workload, policy.scaling
+    if workload is None or law is None:
+        # Nothing can be seen: the level repeats its last result, its clocks stand.
+        return replace(proposal, memory=replace(memory, now=case.seen.now), held=Hold(Verb.SCALE_OUT, Reason.UNOBSERVED))
+    names = tuple(replica.name for replica in workload.serving)
+    look = Look(readings=case.seen.readings, now=case.seen.now, replicas=names)
+    latency = latency_truth(policy.alerts, look, alerts=alerting.alerts)
+    remediation = memory.remediation
+    view = LevelView(
+        now=case.seen.now,
+        readings=case.seen.readings,
+        workload=_without_leaving(workload, memory),
+        law=law,
+        bounds=bounds,
+        latency=latency,
+        symptom_yes=alerting.symptom_present,
+        began_firing=bool(alerting.began),
+        floor=remediation.floor if remediation is not None else None,
+        remediation_open=remediation is not None,
+        foreign_zero=memory.zeroed_elsewhere,
+    )
+    level = advance_level(memory.level, view)
+    drain = law.scale_in.drain_within if law.scale_in is not None else MINUTE
+    grown = level.move.to if isinstance(level.move, Grow) else 0
+    calm = not alerting.symptom_present and latency is not Truth.YES
+    outlook = Outlook(wanted=max(level.needed or 0, grown), calm=calm, drain_within=drain)
+    return replace(proposal, memory=replace(memory, level=level.state, now=case.seen.now), level=level, outlook=outlook)
+
+
+def _without_leaving(workload: Workload, memory: Memory) -> Workload:
+    """Replicas on their way out are not counted on; if more are wanted again, they are the first to come back."""
+    victims = memory.removal.victims if memory.removal is not None else ()
+    here = sum(workload.named(name) is not None for name in victims)
+    return replace(workload, desired=max(0, workload.desired - here))
+
+
+def conclude(proposal: Proposal, *, granted: int | None) -> Cycled:
+    """Pass what is wanted through the guards; the intents of what is done are in the memory that comes out."""
+    case = replace(proposal.case, memory=proposal.memory)
+    wants = Wants(proposal.level, proposal.outlook, proposal.tellings, proposal.held)
+    decided = decide(case, wants, granted=granted)
+    return Cycled(decided.memory, decided.decisions, decided.memory.level.wanted)

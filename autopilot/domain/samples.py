@@ -1,0 +1,23 @@
+"""What a Prometheus server answers: samples."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Sample(NamedTuple):
+    """One point of an instant vector. `at` is in Unix seconds; `value` may be NaN or infinite.
+
+    In an instant vector `at` is the evaluation time, not the time of the scrape: ask for
+    `timestamp(series)` where freshness matters.
+    """
+
+    labels: Mapping[str, str]
+    value: float
+    at: float
+
+
+class Answer(NamedTuple):
+    """The whole answer to one query. Warnings mean that the data may be partial (Thanos does this)."""
+
+    samples: tuple[Sample, ...]
+    warnings: tuple[str, ...] = ()

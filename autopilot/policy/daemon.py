@@ -1,0 +1,134 @@
+"""The daemon's own file, `autopilot.yaml`: sources, where policies are, and how the daemon itself runs."""
+
+from datetime import timedelta
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from autopilot.actions.ratio import Ratio
+from autopilot.policy.shapes import Count, Positive, Shape, SomeTime, Text, Word
+from autopilot.policy.units import Size
+
+Port = Annotated[int, Field(strict=True, ge=0, le=65_535)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$", max_length=2000)]
+Argv = Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
+class Auth(Shape):
+    """How to log in to a server. Secrets are in files, read again when they change, never in this file."""
+
+    bearer_file: Text | None = None
+    user: Text | None = None
+    password_file: Text | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        basic = (self.user is not None, self.password_file is not None)
+        if any(basic) != all(basic) or (self.bearer_file is not None) == any(basic):
+            raise ValueError("write either bearerFile, or user and passwordFile")
+        return self
+
+
+class Tls(Shape):
+    """How a server's certificate is judged."""
+
+    ca_file: Text | None = None
+    skip_verify: bool = Field(default=False, strict=True)
+    """Believe any certificate: loud in the log, for tests only."""
+
+
+class SourceConfig(Shape):
+    """A Prometheus server."""
+
+    url: Url
+    scrape_interval: SomeTime = timedelta(seconds=15)
+    """How often it scrapes the engines."""
+    auth: Auth | None = None
+    tls: Tls = Tls()
+
+
+class Audit(Shape):
+    """Where the history of decisions goes, and how long it is kept where we keep it."""
+
+    sink: Literal["sqlite", "stdout"] = "sqlite"
+    retain: SomeTime = timedelta(days=30)
+
+
+class Http(Shape):
+    """The one port: health, metrics, webhook, API, console. Token files hold one token a line, all of them valid."""
+
+    host: Text = "127.0.0.1"
+    port: Port = 9797
+    alerts_token_file: Text | None = None
+    """Tokens of Alertmanager's webhook."""
+    api_token_file: Text | None = None
+    """Tokens of people: pause, resume, approve, undo."""
+
+
+class Log(Shape):
+    """Has nothing to set."""
+
+
+class Webhook(Shape):
+    """Where to post."""
+
+    url: Url
+    auth: Auth | None = None
+    tls: Tls = Tls()
+
+
+class ReceiverConfig(Shape):
+    """Where messages for people go: exactly one of these."""
+
+    file: Text | None = None
+    """Append one JSON line per message to this file."""
+    log: Log | None = None
+    """Write messages into the daemon's own log."""
+    webhook: Webhook | None = None
+    """Post each message as JSON."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(way is not None for way in (self.file, self.log, self.webhook)) != 1:
+            raise ValueError("write exactly one of file: PATH, log: {}, webhook: {url: URL}")
+        return self
+
+
+class Storm(Shape):
+    """When so large a share of the fleets fires at once, the cause is shared and disruptive actions stop."""
+
+    share: Annotated[Ratio, Field(gt=0, le=1)] = 0.5
+    from_fleets: Positive = 3
+
+
+class Local(Shape):
+    """How fleets of processes on this machine are started."""
+
+    launch: Argv
+    """The command of one engine; the fleet's arguments follow it."""
+    router: Argv
+    """The command of a router."""
+    state_dir: Text = ".autopilot/local"
+    file_sd: Text | None = None
+    """The file in which Prometheus finds the replicas (file_sd_configs)."""
+    gpus: Count | None = None
+    """How many GPUs there are; without it they are counted, or there are none."""
+    start_within: SomeTime = timedelta(minutes=10)
+
+
+class DaemonConfig(Shape):
+    """The daemon's own file."""
+
+    sources: dict[Word, SourceConfig] = Field(min_length=1)
+    policies: tuple[Text, ...] = ("policies",)
+    """Files and directories with Fleet, Policy and GpuPool documents."""
+    interval: SomeTime = timedelta(seconds=5)
+    """From one tick to the next."""
+    state: Text = ".autopilot/state.sqlite"
+    audit: Audit = Audit()
+    http: Http = Http()
+    receivers: dict[Word, ReceiverConfig] = Field(default_factory=dict)
+    storm: Storm = Storm()
+    local: Local | None = None
+    peak_bandwidth: Size | None = None
+    """What one GPU's memory can move in a second, in bytes: 3350G for an H100."""

@@ -1,0 +1,112 @@
+"""Conditions as files write them: a leaf, or `all`, `any`, `not` of conditions."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Discriminator, Field, Tag
+
+from autopilot.policy.problems import Path
+from autopilot.policy.shapes import PositiveNumber, Quantile, Shape, SomeTime, Text, Whole, Word
+
+# Which unit is right depends on the signal, so a threshold stays as written until its signal is known.
+Threshold: TypeAlias = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | str
+OnUnknown: TypeAlias = Literal["hold", True, False]
+
+
+class SignalLeaf(Shape):
+    """A signal against a threshold: `500ms` for times, `60%` for ratios, plain numbers for counts and rates."""
+
+    signal: Word
+    above: Threshold | None = Field(default=None, union_mode="left_to_right")
+    below: Threshold | None = Field(default=None, union_mode="left_to_right")
+    quantile: Quantile | None = None
+    """For histograms: which one."""
+    per: Literal["fleet", "replica"] = "fleet"
+    """`replica`: yes if any replica is."""
+    over: SomeTime | None = None
+    """The window. Required for everything but gauges; a gauge without one is its newest value."""
+    clear: Threshold | None = Field(default=None, union_mode="left_to_right")
+    """The level at which a firing alert's leaf ends."""
+    min_samples: Whole | None = None
+    on_unknown: OnUnknown = "hold"
+    """What a missing source is taken for; `hold` stays unknown."""
+
+
+class AlertmanagerShape(Shape):
+    """Yes while Alertmanager says that this alert fires."""
+
+    alertmanager: Text
+
+
+class BurnRateShape(Shape):
+    """The error budget of an SLO burns faster than so many times what it allows."""
+
+    slo: Word
+    burn_rate_above: PositiveNumber
+    over: SomeTime
+
+
+class AllShape(Shape):
+    """No if any is no, else unknown if any is unknown, else yes."""
+
+    all: "tuple[ConditionShape, ...]" = Field(min_length=1, max_length=50)
+
+
+class AnyShape(Shape):
+    """Yes if any is yes, else unknown if any is unknown, else no."""
+
+    any: "tuple[ConditionShape, ...]" = Field(min_length=1, max_length=50)
+
+
+class NotShape(Shape):
+    """Yes and no change places; unknown stays."""
+
+    not_: "ConditionShape" = Field(alias="not")
+
+
+CONDITION_KEYS = ("signal", "alertmanager", "slo", "all", "any", "not")
+
+
+def _which(value: object) -> str | None:
+    """The key that says what kind of condition this is."""
+    if isinstance(value, Mapping):
+        return next((key for key in CONDITION_KEYS if key in value), None)
+    return next((tag for tag, shape in _SHAPES.items() if isinstance(value, shape)), None)
+
+
+ConditionShape: TypeAlias = Annotated[
+    Annotated[SignalLeaf, Tag("signal")]
+    | Annotated[AlertmanagerShape, Tag("alertmanager")]
+    | Annotated[BurnRateShape, Tag("slo")]
+    | Annotated[AllShape, Tag("all")]
+    | Annotated[AnyShape, Tag("any")]
+    | Annotated[NotShape, Tag("not")],
+    Discriminator(_which),
+]
+Shapes: TypeAlias = SignalLeaf | AlertmanagerShape | BurnRateShape | AllShape | AnyShape | NotShape
+_SHAPES: dict[str, type[Shape]] = {
+    "signal": SignalLeaf,
+    "alertmanager": AlertmanagerShape,
+    "slo": BurnRateShape,
+    "all": AllShape,
+    "any": AnyShape,
+    "not": NotShape,
+}
+AllShape.model_rebuild()
+AnyShape.model_rebuild()
+NotShape.model_rebuild()
+
+
+def parts(condition: Shapes, path: Path) -> Iterator[tuple[Path, "SignalLeaf | AlertmanagerShape | BurnRateShape"]]:
+    """Every leaf with its path, in reading order."""
+    match condition:
+        case AllShape(all=inner):
+            for index, part in enumerate(inner):
+                yield from parts(part, (*path, "all", index))
+        case AnyShape(any=inner):
+            for index, part in enumerate(inner):
+                yield from parts(part, (*path, "any", index))
+        case NotShape(not_=part):
+            yield from parts(part, (*path, "not"))
+        case SignalLeaf() | AlertmanagerShape() | BurnRateShape():
+            yield path, condition
