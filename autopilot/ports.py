@@ -138,6 +138,14 @@ class Journal(Protocol):
         """Keep these records. A failure is counted and logged, never raised: history must not stop the loop."""
         ...
 
+    def remember_policy(self, hash_: str, text: str) -> None:
+        """Keep the documents that records refer to, once per hash. A failure is counted and logged, never raised."""
+        ...
+
+    def policy(self, hash_: str) -> str | None:
+        """What was kept under a hash. Raises StateLost."""
+        ...
+
     def read(self, fleet: FleetRef | None = None, *, last: int = 100) -> Sequence[Line]:
         """The newest records, oldest first. Raises StateLost."""
         ...

@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 EXCERPT = 200  # characters of a body that an error message shows
+NOWHERE = "an address that cannot be read"
 _CHUNK = 2**16  # bytes
 
 
@@ -101,6 +102,9 @@ class BoundedSession(requests.Session):
 
     def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> requests.Response:  # type: ignore[override]
         """Make one call. Raises HttpError."""
+        if origin(url) == NOWHERE:
+            message = f"{method}: {NOWHERE}; it begins with http:// or https:// and a name"
+            raise HttpFailed(message)
         with _translated(f"{method} {origin(url)}"):
             return super().request(method, url, *args, **kwargs)
 
@@ -214,8 +218,8 @@ def origin(url: str) -> str:
         parts = urlsplit(url)
         port = "" if parts.port is None else f":{parts.port}"
     except ValueError:
-        return "an address that cannot be read"
-    return f"{parts.scheme}://{parts.hostname}{port}"
+        return NOWHERE
+    return f"{parts.scheme}://{parts.hostname}{port}" if parts.scheme in {"http", "https"} and parts.hostname else NOWHERE
 
 
 @contextmanager
@@ -228,7 +232,10 @@ def _translated(call: str) -> Iterator[None]:
     except (OutOfTimeError, requests.Timeout):
         message = f"{call}: no full answer within the deadline; is it overloaded or frozen?"
         raise HttpLate(message) from None
-    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+    except ValueError as error:  # quotes the address or the header that it objects to
+        message = f"{call}: {type(error).__name__}; correct the address and the headers"
+        raise HttpFailed(message) from None
+    except (requests.RequestException, HTTPError, OSError) as error:
         message = f"{call}: {_root(error)}; check the address, TLS and what lies between"
         raise HttpFailed(message) from None
 

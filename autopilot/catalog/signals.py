@@ -1,6 +1,6 @@
 """Every signal: its meaning, its unit, which direction is worse, and the series it is made of.
 
-A new signal is one row here, one recipe in `recipes.py`, and nothing else.
+A new signal is one row here and one recipe in `recipes.py`.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-Unit: TypeAlias = Literal["seconds", "ratio", "requests", "per_second", "tokens", "replicas"]
+Unit: TypeAlias = Literal["seconds", "ratio", "requests", "per_second", "tokens", "replicas", "steps"]
 Form: TypeAlias = Literal["histogram", "gauge", "rate", "ratio"]
 Worse: TypeAlias = Literal["higher", "lower"]
 
@@ -57,13 +57,13 @@ _ROWS = (
     _latency("e2e_latency", "from arrival to last token", "vllm:e2e_request_latency_seconds"),
     SignalKind("input_length", "prompt length of finished requests", "tokens", "histogram", ("vllm:request_prompt_tokens",)),
     SignalKind("output_length", "output length of finished requests", "tokens", "histogram", ("vllm:request_generation_tokens",)),
-    SignalKind("up", "the scrape of a replica works: 1 or 0", "ratio", "gauge", ("up",), worse="lower"),
+    SignalKind("up", "the scrape of a replica works: 1 or 0; the fleet's is the share of them", "ratio", "gauge", ("up",), worse="lower"),
     SignalKind("running", "requests in the running batch", "requests", "gauge", (RUNNING,)),
     SignalKind("waiting", "requests queued in the engine", "requests", "gauge", (WAITING,), symptom=True),
     SignalKind("waiting_per_replica", "waiting requests per replica that reports", "requests", "gauge", (WAITING,), symptom=True),
     SignalKind("in_flight", "running and waiting requests", "requests", "gauge", (RUNNING, WAITING)),
     SignalKind("in_flight_growth", "change of in_flight per second; may be negative", "per_second", "rate", (RUNNING, WAITING)),
-    SignalKind("engine_steps", "engine steps per second", "per_second", "rate", (STEPS, GENERATION_TOKENS), worse="lower"),
+    SignalKind("engine_steps", "engine steps made in the window", "steps", "rate", (STEPS, GENERATION_TOKENS), worse="lower"),
     SignalKind(
         "stalled_replicas",
         "replicas that have requests and made no engine step for 60 s",

@@ -33,7 +33,7 @@ def _one(rule: AlertRule, alert: Alert, case: Case) -> Alert:
     look = Look(readings=case.seen.readings, firing=alert.firing, calm=alert.calm, now=case.seen.now, replicas=names)
     judgement = judge(rule.condition, look)
     advanced = advance(alert, rule, judgement.truth, now=case.seen.now)
-    return replace(advanced, calm=judgement.calm)
+    return replace(advanced, calm=judgement.calm, undecided=judgement.undecided)
 
 
 def _was_firing(alert: Alert, remembered: dict[str, Alert]) -> bool:

@@ -59,6 +59,9 @@ def _waiting(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
 def why_not_yet(step: Step, stand: Stand) -> Hold | None:
     """What speaks against starting this step on this tick."""
     verb = step.do.verb
+    resting = _resting(step, stand)
+    if resting is not None:
+        return resting  # first of all: what landed a moment ago must show its effect before anybody climbs on
     if isinstance(step.do, NOT_SUPPORTED) or step.cause is not None:
         return Hold(verb, Reason.NOT_SUPPORTED, f"{verb} is not built yet")
     objected = objection(stand.case, verb)
@@ -66,7 +69,7 @@ def why_not_yet(step: Step, stand: Stand) -> Hold | None:
         return objected
     if isinstance(step.do, Scale) and (asked := _asked(step, stand)) is not None and asked <= (stand.serving or 0):
         return Hold(verb, Reason.AT_BOUND, f"{stand.serving} serve, the most allowed is {stand.bounds.maximum}")
-    return _resting(step, stand)
+    return None
 
 
 def _resting(step: Step, stand: Stand) -> Hold | None:
@@ -83,8 +86,8 @@ def _resting(step: Step, stand: Stand) -> Hold | None:
 
 
 def _patience(reason: Reason, step: Step) -> timedelta:
-    if reason is Reason.MODE_ADVISE:
-        return timedelta.max  # shown for as long as the alert fires; never climbed
+    if reason in (Reason.MODE_ADVISE, Reason.COOLING_DOWN):
+        return timedelta.max  # advice is shown for as long as the alert fires, never climbed; a cooldown only delays
     if reason is Reason.AWAITING_APPROVAL:
         return APPROVAL_WITHIN
     return (step.verify or NO_VERIFY).within

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from autopilot.control.alerting import Alerting, evaluate
-from autopilot.control.arbitrate import GpuBudget, Growth, arbitrate
+from autopilot.control.arbitrate import Growth, arbitrate
 from autopilot.control.decide import Wants, decide
 from autopilot.control.judgement import Look, latency_truth
 from autopilot.control.ladder import Telling
@@ -21,9 +21,11 @@ from autopilot.control.removal import Outlook, after_outcomes
 from autopilot.control.seen import Case, Settled
 from autopilot.control.settle import settle
 from autopilot.control.stand import Carried, Stand
+from autopilot.domain.budgets import GpuBudget
 from autopilot.domain.conditions import Truth
 from autopilot.domain.decisions import Act, Decision, Hold
 from autopilot.domain.memory import Memory
+from autopilot.domain.operations import Tell
 from autopilot.domain.reasons import Reason
 from autopilot.domain.scaling import Bound, Bounds
 from autopilot.domain.verbs import Verb
@@ -67,6 +69,13 @@ class Cycled:
         """What is to be carried out now."""
         return tuple(decision for decision in self.decisions if isinstance(decision, Act))
 
+    def unsaved(self, before: Memory) -> "Cycled":
+        """The same tick when its memory could not be saved: nothing is done, nothing is remembered of it."""
+        held = tuple(
+            Hold(decision.operation.verb, Reason.STATE_UNSAVED) if isinstance(decision, Act) else decision for decision in self.decisions
+        )
+        return Cycled(before, held, self.wanted)
+
 
 def run_all(cases: Sequence[Case], budgets: Sequence[GpuBudget]) -> dict[FleetRef, tuple[Cycled, int | None]]:
     """One tick of all fleets. With each result comes what the budgets granted it (None where none binds)."""
@@ -103,7 +112,7 @@ def propose(case: Case) -> Proposal:
     bounds = bounds_now(policy, case.fleet.pool, seen.windows)
     foreign = memory.foreign != case.memory.foreign and bool(memory.foreign) and memory.foreign[-1].at == seen.now
     remedied = advance_remediations(memory, _stands(replace(case, memory=memory), policy, alerting, bounds, foreign=foreign))
-    tellings = (*_pages(case, policy, alerting), *_refusals(case, policy, settled), *remedied.tellings)
+    tellings = (*_pages(case, policy, alerting), *_refusals(case, policy, settled), *_retold(settled), *remedied.tellings)
     return _with_level(Proposal(case, remedied.memory, tellings=tellings), policy, alerting, bounds)
 
 
@@ -162,6 +171,16 @@ def _refusals(case: Case, policy: Policy, settled: tuple[Settled, ...]) -> tuple
         Telling("", policy.receivers, f"{fleet}/refused/{one.detail[:80]}", f"{fleet}: a change was refused", one.detail)
         for one in settled
         if one.permanent
+    )
+
+
+def _retold(settled: tuple[Settled, ...]) -> tuple[Telling, ...]:
+    """Nobody knows whether a message went out before a crash: it goes out again, under the same key."""
+    lost = [(one.intent, one.intent.operation.effect) for one in settled if not one.happened and not one.permanent]
+    return tuple(
+        Telling(intent.remediation, effect.receivers, effect.key, effect.title, effect.text)
+        for intent, effect in lost
+        if isinstance(effect, Tell)
     )
 
 

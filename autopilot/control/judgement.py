@@ -110,7 +110,7 @@ class _Calm(Enum):
     """What one window does to the clock of calm windows."""
 
     STARTS = "starts"  # calm, and too small to say no: starts the clock, or lets it run
-    KEEPS = "keeps"  # idle, or a no of its own: lets it run
+    KEEPS = "keeps"  # idle, or calm and large enough to say no by itself: lets it run
     BREAKS = "breaks"
 
 
@@ -189,7 +189,9 @@ def _looked_at(leaf: Leaf, look: Look) -> list[Reading]:
 
 def _without_gaps(mark: _Mark) -> _Mark:
     """Partial data never shows that all is well: not now, and not as part of a calm time."""
-    return replace(mark, truth=Truth.UNKNOWN, calm=_Calm.BREAKS) if mark.partial and mark.truth is Truth.NO else mark
+    if not mark.partial:
+        return mark
+    return replace(mark, truth=Truth.UNKNOWN if mark.truth is Truth.NO else mark.truth, calm=_Calm.BREAKS)
 
 
 def _reading(leaf: Leaf, reading: Reading, *, rested: bool) -> _Mark:
@@ -247,8 +249,9 @@ def _window(leaf: Leaf, histogram: Distribution, *, rested: bool) -> _Mark:
 def _full(wrong: _Wrong) -> _Mark:
     if exceeds(wrong.certainly, count=wrong.count, share=wrong.allowed):
         return _Mark(Truth.YES)
-    undecided = exceeds(wrong.possibly, count=wrong.count, share=wrong.allowed)
-    return _Mark(Truth.UNKNOWN) if undecided else _Mark(Truth.NO, calm=_Calm.KEEPS)
+    if exceeds(wrong.possibly, count=wrong.count, share=wrong.allowed):
+        return _Mark(Truth.UNKNOWN)
+    return _Mark(Truth.NO, calm=_Calm.BREAKS if wrong.possibly > ROUNDING else _Calm.KEEPS)
 
 
 def _small(wrong: _Wrong, *, rested: bool) -> _Mark:

@@ -69,7 +69,8 @@ def climb(remediation: Remediation, stand: Stand) -> Climbed:
             break
         before = remediation
         remediation = _take(remediation, stand, tellings)
-        if remediation == before or remediation.current is not None:
+        under_way = before.current is not None and remediation.current is not None
+        if remediation == before or under_way:
             break
     return Climbed(remediation, tuple(tellings))
 

@@ -85,9 +85,9 @@ def advance_level(state: LevelState, view: LevelView) -> Level:
     state = advance_clock(state, view, keep=keep)
     asked = _asked(state, view, load)
     needed = _needed(state, view, asked, keep)
-    retract = retract_late(state, view) or retract_unasked(state, view, needed=_asked_now(asked, view, keep))
+    retract = retract_late(state, view) or retract_unasked(state, view, needed=needed)
     move = _move(state, view, asked, needed)
-    wanted = _wanted(state, view, move, known=keep is not None)
+    wanted = _wanted(state, view, move, known=load.at_least is not None)
     return Level(
         state=replace(state, wanted=wanted),
         wanted=wanted,
@@ -160,10 +160,6 @@ def _needed(state: LevelState, view: LevelView, asked: Asked, keep: int | None) 
     return max(highest, asked.replicas, view.bounds.minimum)
 
 
-def _asked_now(asked: Asked, view: LevelView, keep: int | None) -> int | None:
-    return None if keep is None else max(keep, asked.replicas, view.bounds.minimum)
-
-
 def _move(state: LevelState, view: LevelView, asked: Asked, needed: int | None) -> Move:
     present = view.workload.desired
     if present == 0 and view.foreign_zero:
@@ -209,13 +205,16 @@ def _wanted(state: LevelState, view: LevelView, move: Move, *, known: bool) -> i
     """The gauge. On an unknown tick it repeats its last value, or more where more is asked for: never less."""
     present = view.workload.desired
     match move:
-        case Grow(to=to) | Shrink(to=to):
+        case Shrink(to=to):
             return to
         case Stay(reason=Reason.OWNED_ELSEWHERE):
             return present
+        case Grow(to=to):
+            shown = to
         case Stay():
-            last = state.wanted if state.wanted is not None and not known else present
-            return view.bounds.cap(last, present=present)
+            shown = present
+    last = 0 if known or state.wanted is None else state.wanted
+    return view.bounds.cap(max(shown, last), present=present)
 
 
 def _note_count(state: LevelState, view: LevelView) -> LevelState:

@@ -74,7 +74,8 @@ def retract_late(state: LevelState, view: LevelView) -> Retract | None:
 def retract_unasked(state: LevelState, view: LevelView, *, needed: int | None) -> Retract | None:
     """What a remediation had asked for, is still pending, and nobody asks for since it closed.
 
-    Only up to the floor that the remediation had: what is over it was asked for by somebody else.
+    Only up to the floor that the remediation had: what is over it was asked for by somebody else. `needed` looks back
+    over `stableFor`: a replica taken back at the first quiet tick is asked for again at the next noisy one.
     """
     if state.floor is None or needed is None or view.remediation_open:
         return None

@@ -84,7 +84,7 @@ def surely_exceeds(*, hits: float, count: float, share: float) -> bool:
         probability += term
         if term < ROUNDING * probability:
             break
-    return probability < 1.0 - CONFIDENCE
+    return probability < 1.0 - CONFIDENCE - ROUNDING
 
 
 def estimate(histogram: Distribution, quantile: float) -> Measured | Sparse:

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from autopilot.actions.ratio import Ratio
-from autopilot.policy.shapes import Count, Positive, Shape, SomeTime, Text, Word
-from autopilot.policy.units import Size
+from autopilot.policy.shapes import Count, Positive, Shape, Text, Word
+from autopilot.policy.units import ShortTime, Size, SomeTime
 
 Port = Annotated[int, Field(strict=True, ge=0, le=65_535)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$", max_length=2000)]
@@ -41,7 +41,7 @@ class SourceConfig(Shape):
     """A Prometheus server."""
 
     url: Url
-    scrape_interval: SomeTime = timedelta(seconds=15)
+    scrape_interval: ShortTime = timedelta(seconds=15)
     """How often it scrapes the engines."""
     auth: Auth | None = None
     tls: Tls = Tls()
@@ -113,7 +113,7 @@ class Local(Shape):
     """The file in which Prometheus finds the replicas (file_sd_configs)."""
     gpus: Count | None = None
     """How many GPUs there are; without it they are counted, or there are none."""
-    start_within: SomeTime = timedelta(minutes=10)
+    start_within: ShortTime = timedelta(minutes=10)
 
 
 class DaemonConfig(Shape):
@@ -122,7 +122,7 @@ class DaemonConfig(Shape):
     sources: dict[Word, SourceConfig] = Field(min_length=1)
     policies: tuple[Text, ...] = ("policies",)
     """Files and directories with Fleet, Policy and GpuPool documents."""
-    interval: SomeTime = timedelta(seconds=5)
+    interval: ShortTime = timedelta(seconds=5)
     """From one tick to the next."""
     state: Text = ".autopilot/state.sqlite"
     audit: Audit = Audit()

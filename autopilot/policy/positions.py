@@ -98,19 +98,24 @@ def _read_piece(piece: str, file: str, first_line: int) -> Iterator[Read]:
         what = f"the character U+{ord(bad.group()):04X} is not text, remove it"
         yield Read(file, start, piece, problems=(Problem(file, place.line, place.column, "", what),), broken=True)
         return
-    events = YAML(typ="safe", pure=True).parse(piece)
     try:
-        for event in events:
-            if isinstance(event, DocumentStartEvent):
-                read = _Reader(events, file, first_line).document(piece)
-                yield from () if read.value is None and not read.problems else (read,)
-                if read.broken:
-                    return
+        yield from _parsed(piece, file, first_line)
     except MarkedYAMLError as error:
         yield Read(file, start, piece, problems=(_syntax(error, piece, file, first_line),), broken=True)
     except (YAMLError, ValueError, OverflowError) as error:
         what = f"this is not YAML: {' '.join(str(error).split())[:200]}"
         yield Read(file, start, piece, problems=(Problem(file, first_line, 1, "", what),), broken=True)
+
+
+def _parsed(piece: str, file: str, first_line: int) -> Iterator[Read]:
+    events = YAML(typ="safe", pure=True).parse(piece)
+    for event in events:
+        if isinstance(event, DocumentStartEvent):
+            read = _Reader(events, file, first_line).document(piece)
+            if read.value is not None or read.problems:
+                yield read
+            if read.broken:
+                return
 
 
 def _syntax(error: MarkedYAMLError, piece: str, file: str, first_line: int) -> Problem:
@@ -169,7 +174,7 @@ class _Reader:
     def _written(self, event: Any, path: Path) -> Value:
         nodes_before, deepest_elsewhere = self._nodes - 1, self._deepest
         self._deepest = len(path)
-        if event.tag is not None and event.tag != _STR_TAG and event.tag != "!":
+        if event.tag not in (None, _STR_TAG, "!"):
             self._complain(self._place(event), path, f"the tag {event.tag} has no meaning here, remove it")
         value = self._content(event, path)
         if event.anchor is not None:

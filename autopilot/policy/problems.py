@@ -26,10 +26,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """A problem whose place in the text is not known yet: only its path within the document."""
+    """A problem whose place in the text is not known yet: only its path within the document.
+
+    `looked_at` is the part of the document that it was found by looking at, where that is more than `path`.
+    """
 
     path: Path
     what: str
+    looked_at: Path = ()
 
 
 def dotted(path: Path) -> str:

@@ -6,7 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Discriminator, Field, Tag
 
 from autopilot.policy.problems import Path
-from autopilot.policy.shapes import PositiveNumber, Quantile, Shape, SomeTime, Text, Whole, Word
+from autopilot.policy.shapes import PositiveNumber, Quantile, Shape, Text, Whole, Word
+from autopilot.policy.units import ShortTime
 
 # Which unit is right depends on the signal, so a threshold stays as written until its signal is known.
 Threshold: TypeAlias = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | str
@@ -23,7 +24,7 @@ class SignalLeaf(Shape):
     """For histograms: which one."""
     per: Literal["fleet", "replica"] = "fleet"
     """`replica`: yes if any replica is."""
-    over: SomeTime | None = None
+    over: ShortTime | None = None
     """The window. Required for everything but gauges; a gauge without one is its newest value."""
     clear: Threshold | None = Field(default=None, union_mode="left_to_right")
     """The level at which a firing alert's leaf ends."""
@@ -43,7 +44,7 @@ class BurnRateShape(Shape):
 
     slo: Word
     burn_rate_above: PositiveNumber
-    over: SomeTime
+    over: ShortTime
 
 
 class AllShape(Shape):
@@ -68,19 +69,19 @@ CONDITION_KEYS = ("signal", "alertmanager", "slo", "all", "any", "not")
 
 
 def _which(value: object) -> str | None:
-    """The key that says what kind of condition this is."""
+    """The tag of the key that says what kind of condition this is; no key of a file looks like a tag."""
     if isinstance(value, Mapping):
-        return next((key for key in CONDITION_KEYS if key in value), None)
-    return next((tag for tag, shape in _SHAPES.items() if isinstance(value, shape)), None)
+        return next((f"<{key}>" for key in CONDITION_KEYS if key in value), None)
+    return next((f"<{key}>" for key, shape in _SHAPES.items() if isinstance(value, shape)), None)
 
 
 ConditionShape: TypeAlias = Annotated[
-    Annotated[SignalLeaf, Tag("signal")]
-    | Annotated[AlertmanagerShape, Tag("alertmanager")]
-    | Annotated[BurnRateShape, Tag("slo")]
-    | Annotated[AllShape, Tag("all")]
-    | Annotated[AnyShape, Tag("any")]
-    | Annotated[NotShape, Tag("not")],
+    Annotated[SignalLeaf, Tag("<signal>")]
+    | Annotated[AlertmanagerShape, Tag("<alertmanager>")]
+    | Annotated[BurnRateShape, Tag("<slo>")]
+    | Annotated[AllShape, Tag("<all>")]
+    | Annotated[AnyShape, Tag("<any>")]
+    | Annotated[NotShape, Tag("<not>")],
     Discriminator(_which),
 ]
 Shapes: TypeAlias = SignalLeaf | AlertmanagerShape | BurnRateShape | AllShape | AnyShape | NotShape
@@ -101,12 +102,15 @@ def parts(condition: Shapes, path: Path) -> Iterator[tuple[Path, "SignalLeaf | A
     """Every leaf with its path, in reading order."""
     match condition:
         case AllShape(all=inner):
-            for index, part in enumerate(inner):
-                yield from parts(part, (*path, "all", index))
+            yield from _inner(inner, (*path, "all"))
         case AnyShape(any=inner):
-            for index, part in enumerate(inner):
-                yield from parts(part, (*path, "any", index))
+            yield from _inner(inner, (*path, "any"))
         case NotShape(not_=part):
             yield from parts(part, (*path, "not"))
         case SignalLeaf() | AlertmanagerShape() | BurnRateShape():
             yield path, condition
+
+
+def _inner(conditions: "tuple[Shapes, ...]", path: Path) -> Iterator[tuple[Path, "SignalLeaf | AlertmanagerShape | BurnRateShape"]]:
+    for index, part in enumerate(conditions):
+        yield from parts(part, (*path, index))

@@ -1,5 +1,6 @@
 """`kind: Policy`: what is to hold for some fleets, and what may be done about it."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Annotated, Literal, Self, TypeAlias
 
@@ -8,7 +9,8 @@ from pydantic import AwareDatetime, BeforeValidator, Field, model_validator
 from autopilot.actions import Diagnose, Notify, Relocate, Retune, Scale
 from autopilot.actions.ratio import Ratio
 from autopilot.domain.verbs import Mode
-from autopilot.policy.schema_conditions import ConditionShape, Threshold
+from autopilot.policy.problems import Path
+from autopilot.policy.schema_conditions import ConditionShape, Shapes, Threshold
 from autopilot.policy.shapes import (
     Count,
     Labels,
@@ -17,11 +19,10 @@ from autopilot.policy.shapes import (
     Positive,
     PositiveNumber,
     Shape,
-    SomeTime,
     Text,
     Word,
 )
-from autopilot.policy.units import Duration
+from autopilot.policy.units import ShortOrNone, ShortTime, SomeTime
 
 
 def _moment(value: object) -> object:
@@ -107,15 +108,15 @@ class BoundShape(Shape):
 class OutShape(Shape):
     """How capacity goes up."""
 
-    start_within: SomeTime | Literal["auto"] = Field(default="auto", union_mode="left_to_right")
+    start_within: ShortTime | Literal["auto"] = Field(default="auto", union_mode="left_to_right")
 
 
 class InShape(Shape):
     """How capacity goes down. Without it nothing ever shrinks."""
 
-    stable_for: SomeTime
-    every: SomeTime
-    drain_within: SomeTime
+    stable_for: ShortTime
+    every: ShortTime
+    drain_within: ShortTime
     by: Positive | None = None
 
 
@@ -124,7 +125,7 @@ class DemandShape(Shape):
 
     signal: Word
     per_replica: PositiveNumber
-    over: SomeTime | None = None
+    over: ShortTime | None = None
 
 
 class ScalingShape(Shape):
@@ -143,8 +144,8 @@ class AlertShape(Shape):
     name: Word
     severity: Literal["ticket", "page"]
     when: ConditionShape
-    for_: Duration = Field(alias="for")
-    keep_firing_for: Duration = timedelta(0)
+    for_: ShortOrNone = Field(alias="for")
+    keep_firing_for: ShortOrNone = timedelta(0)
 
 
 class Do(Shape):
@@ -172,8 +173,8 @@ class Do(Shape):
 class VerifyShape(Shape):
     """When a step has helped."""
 
-    within: SomeTime
-    held_for: SomeTime | None = None
+    within: ShortTime
+    held_for: ShortTime | None = None
     when: ConditionShape | None = None
 
 
@@ -233,7 +234,7 @@ class LimitsShape(Shape):
     """Limits on changes. They never end a scale-out."""
 
     disruptions: DisruptionsShape | None = None
-    cooldown: Duration | None = None
+    cooldown: ShortOrNone | None = None
     freeze: tuple[FreezeShape, ...] = ()
 
 
@@ -276,3 +277,19 @@ class PolicyDocument(Shape):
     kind: Literal["Policy"]
     metadata: Metadata
     spec: PolicySpec
+
+
+def steps(spec: PolicySpec) -> Iterator[tuple[Path, StepShape]]:
+    """Every step of every remedy, with its path."""
+    for index, remedy in enumerate(spec.remedies):
+        for number, step in enumerate(remedy.steps):
+            yield ("spec", "remedies", index, "steps", number), step
+
+
+def conditions(spec: PolicySpec) -> Iterator[tuple[Path, Shapes]]:
+    """Every condition, with its path."""
+    for index, alert in enumerate(spec.alerts):
+        yield ("spec", "alerts", index, "when"), alert.when
+    for path, step in steps(spec):
+        if step.verify is not None and step.verify.when is not None:
+            yield (*path, "verify", "when"), step.verify.when

@@ -3,17 +3,17 @@
 import math
 import re
 from datetime import timedelta
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from autopilot.actions.ratio import parse_ratio
-
-Unit: TypeAlias = Literal["seconds", "ratio", "requests", "per_second", "tokens", "replicas"]
+from autopilot.catalog.signals import Unit
 
 _MILLISECONDS = {"y": 31_536_000_000, "w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _DURATION = re.compile(r"(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?", re.ASCII)
 LONGEST = timedelta(days=10 * 365)  # anything longer is a slip of the keyboard
+LONGEST_WAIT = timedelta(days=1)  # nothing that a fleet waits for takes longer
 _LOOSE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµ]+)\s*,?", re.IGNORECASE | re.ASCII)
 _SPELLINGS = {
     "ms": ("ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds"),
@@ -33,6 +33,7 @@ _MEANING = {
     "per_second": "is a rate per second, write a plain number such as 0.5",
     "tokens": "counts tokens, write a plain number such as 8000",
     "replicas": "counts replicas, write a plain number such as 1",
+    "steps": "counts engine steps, write a plain number such as 1",
 }
 
 
@@ -71,7 +72,7 @@ def _respelt(text: str) -> str | None:
         if unit is None:
             return None
         total, end = total + float(found.group(1)) * _MILLISECONDS[unit], found.end()
-    usable = end == len(text) and 0 < end and 1 <= total <= LONGEST / timedelta(milliseconds=1)
+    usable = end == len(text) and end > 0 and 1 <= total <= LONGEST / timedelta(milliseconds=1)
     return format_duration(timedelta(milliseconds=round(total))) if usable else None
 
 
@@ -112,7 +113,7 @@ def parse_threshold(value: object, unit: Unit) -> float:
 def _ratio(value: object) -> float:
     ratio = parse_ratio(value)
     if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not math.isfinite(ratio):
-        raise ValueError("the signal is a ratio, write it as 60% or 0.6")  # noqa: TRY004 - a value of the file is wrong, not a type of ours
+        raise ValueError("the signal is a ratio, write it as 60% or 0.6")
     if not 0 <= ratio <= 1:
         hint = f"{ratio:g}%" if 1 < ratio <= 100 else "a value from 0% to 100%"
         raise ValueError(f"{value} lies outside 0 and 1, the signal is a ratio: write it as {hint}")
@@ -122,21 +123,38 @@ def _ratio(value: object) -> float:
 def _plain(value: object, unit: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         shown = f'"{value[:60]}"' if isinstance(value, str) else "this value"
-        raise ValueError(f"{shown} does not fit: the signal {_MEANING[unit]}")  # noqa: TRY004 - as above
+        raise ValueError(f"{shown} does not fit: the signal {_MEANING[unit]}")
     return float(value)
 
 
-Duration = Annotated[
-    timedelta,
-    BeforeValidator(parse_duration),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "pattern": r"^(?=.)(\d+y)?(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$",
-            "description": "a duration as Prometheus writes it: 90s, 5m, 1h30m",
-        }
-    ),
-]
+def _some_time(value: object) -> timedelta:
+    duration = parse_duration(value)
+    if duration <= timedelta(0):
+        raise ValueError(f'"{value}" is no time at all, write a longer duration')
+    return duration
+
+
+def _short(value: object) -> timedelta:
+    duration = parse_duration(value)
+    if duration > LONGEST_WAIT:
+        raise ValueError(f'"{value}" is longer than {format_duration(LONGEST_WAIT)}, write a shorter duration')
+    return duration
+
+
+def _short_time(value: object) -> timedelta:
+    return _short(_some_time(value))
+
+
+_SPELLING = WithJsonSchema(
+    {
+        "type": "string",
+        "pattern": r"^(?=.)(\d+y)?(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$",
+        "description": "a duration as Prometheus writes it: 90s, 5m, 1h30m",
+    }
+)
+SomeTime = Annotated[timedelta, BeforeValidator(_some_time), _SPELLING]
+ShortTime = Annotated[timedelta, BeforeValidator(_short_time), _SPELLING]
+ShortOrNone = Annotated[timedelta, BeforeValidator(_short), _SPELLING]
 Size = Annotated[
     int,
     BeforeValidator(parse_size),

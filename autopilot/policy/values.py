@@ -127,6 +127,8 @@ class Pool:
     template_writer: str = "autopilot"
     warm_up: WarmUp = field(default_factory=WarmUp)
     warm_pool: int = 0
+    max_pods_per_node: int | None = None
+    memory_factor: float = 1.2  # GPU memory to ask for, as a multiple of what the weights need
 
 
 @dataclass(frozen=True, slots=True)

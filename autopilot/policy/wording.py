@@ -50,8 +50,10 @@ def validated(model: type[Model], value: object) -> Model | tuple[Complaint, ...
 
 def _complaints(error: ValidationError, model: type[BaseModel], value: object) -> Iterator[Complaint]:
     for found in error.errors(include_url=False):
-        path = _path(found["loc"], value, missing=found["type"] == "missing")
-        yield Complaint(path, _what(found, path, model))
+        # Where an item of a list is refused, pydantic may call the list too short as well.
+        if not (found["type"] == "too_short" and found.get("input")):
+            path = _path(found["loc"], value, missing=found["type"] == "missing")
+            yield Complaint(path, _what(found, path, model))
 
 
 def _path(loc: Sequence[str | int], value: Any, *, missing: bool) -> Path:
@@ -92,7 +94,8 @@ def _what(found: Mapping[str, Any], path: Path, model: type[BaseModel]) -> str:
 def _limit(kind: str, context: Mapping[str, Any], given: object) -> str:
     if kind in _LIMITS:
         name, words = _LIMITS[kind]
-        return f"{quoted(given)} is out of range, write {words} {_number(context[name])}"
+        percent = f", or {given}%" if name in ("lt", "le") and context[name] == 1 and _looks_like_percent(given) else ""
+        return f"{quoted(given)} is out of range, write {words} {_number(context[name])}{percent}"
     if kind in _KINDS:
         return f"{quoted(given)} does not fit, {_KINDS[kind]}"
     match kind:
@@ -104,6 +107,10 @@ def _limit(kind: str, context: Mapping[str, Any], given: object) -> str:
             return f"too long, write at most {context['max_length']}"
         case _:
             return f"{quoted(given)} does not fit: {kind.replace('_', ' ')}"
+
+
+def _looks_like_percent(given: object) -> bool:
+    return isinstance(given, int | float) and 1 < given <= 100
 
 
 def _choice(given: object, expected: str) -> str:

@@ -125,17 +125,6 @@ def send(process: Process, number: signal.Signals) -> bool:
     return True
 
 
-def tail(log: Path, *, lines: int = 20) -> str:
-    """The last lines of a log, for people; "" when there is none."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - 16_384))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
-    return "\n".join(text.splitlines()[-lines:])
-
-
 def _pids() -> Iterator[int]:
     return (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
 

@@ -4,7 +4,7 @@ import fcntl
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
@@ -23,6 +23,7 @@ class Phase(StrEnum):
 
     STARTING = "starting"  # from before the fork on
     WARMING = "warming"
+    JOINING = "joining"  # warm; the router has not taken it in yet
     SERVING = "serving"  # in the router's list, unless cordoned
     UNHEALTHY = "unhealthy"  # out of the router's list; may come back
     DOOMED = "doomed"  # unhealthy for good or dead: being killed, then replaced
@@ -33,12 +34,13 @@ class Phase(StrEnum):
 _STATES = {
     Phase.STARTING: ReplicaState.STARTING,
     Phase.WARMING: ReplicaState.WARMING,
+    Phase.JOINING: ReplicaState.WARMING,
     Phase.SERVING: ReplicaState.SERVING,
     Phase.UNHEALTHY: ReplicaState.UNHEALTHY,
     Phase.DOOMED: ReplicaState.UNHEALTHY,
     Phase.FAILED: ReplicaState.FAILED,
 }
-SCRAPED = frozenset({Phase.SERVING, Phase.UNHEALTHY})  # never a warming one: its requests are not users'
+SCRAPED = frozenset({Phase.JOINING, Phase.SERVING, Phase.UNHEALTHY})  # never a warming one: its requests are not users'
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class ReplicaRecord:
     @property
     def in_traffic(self) -> bool:
         """Whether the router should know it."""
-        return self.phase is Phase.SERVING and not self.cordoned
+        return self.phase in {Phase.JOINING, Phase.SERVING} and not self.cordoned
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,18 @@ class Loads:
 
 @dataclass(frozen=True, slots=True)
 class FleetRecord:
-    """A fleet: what is asked for, at which version, and everything that was started for it."""
+    """A fleet: what is asked for, at which version, and everything that was started for it.
+
+    `down` until something is first asked for, and again after the command: then it has no router either. `streak`
+    counts the failures since a replica last served for a good while.
+    """
 
     namespace: str
     name: str
     schema: Literal[1] = 1
     desired: int = 0
     version: int = 1
+    down: bool = True
     sequence: int = 0
     labels: tuple[tuple[str, str], ...] = ()
     replicas: tuple[ReplicaRecord, ...] = ()
@@ -148,12 +155,12 @@ class FleetRecord:
 
 
 def _as_replica(record: ReplicaRecord, *, now: datetime) -> Replica:
-    out = record.cordoned and record.phase is Phase.SERVING
+    out = record.cordoned and record.phase in {Phase.JOINING, Phase.SERVING}
     return Replica(
         name=record.name,
         state=ReplicaState.CORDONED if out else _STATES[record.phase],
         template=record.template,
-        age=max(now - record.asked, now - now),  # a wall clock set back makes nobody younger than nothing
+        age=max(now - record.asked, timedelta(0)),  # a wall clock set back makes nobody younger than nothing
         load_seconds=record.load_seconds,
         message=record.message,
     )
@@ -171,12 +178,17 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """The fleet's own folder."""
-        return self.state_dir.absolute() / "fleets" / self.ref.namespace / self.ref.name
+        """The fleet's own folder, without links in its path: /proc shows the logs that processes hold without them."""
+        return self.state_dir.resolve() / "fleets" / self.ref.namespace / self.ref.name
 
     def log(self, name: str) -> Path:
         """The log of one launch."""
-        return self.path / "logs" / f"{name}.log"
+        return self.logs / f"{name}.log"
+
+    @property
+    def logs(self) -> Path:
+        """Where the logs of its launches lie."""
+        return self.path / "logs"
 
     def load(self) -> FleetRecord | None:
         """The record; None for a fleet that never was. Raises StateLost: an unreadable record is not an empty one."""

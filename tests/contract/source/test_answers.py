@@ -8,7 +8,7 @@ import pytest
 from autopilot.adapters.prometheus import PrometheusSource
 from autopilot.domain.samples import Answer, Sample
 from autopilot.ports import QueryFailed
-from tests.contract.source.conftest import _ODD, MANY, NOON
+from tests.contract.source.conftest import MANY, NOON, ODD_TEXT
 from tests.support.prometheus import Binaries, PrometheusServer
 
 
@@ -83,7 +83,7 @@ def test_a_long_query_is_answered(source: PrometheusSource) -> None:
 def test_any_text_survives_in_a_label(source: PrometheusSource) -> None:
     (sample,) = ask(source, "sum by (text) (odd)").samples
 
-    assert sample.labels["text"] == _ODD
+    assert sample.labels["text"] == ODD_TEXT
 
 
 def test_a_histogram_comes_whole(source: PrometheusSource) -> None:

@@ -6,7 +6,7 @@ from math import inf
 
 from hypothesis import strategies as st
 
-from autopilot.domain.conditions import All, AnyOf, Comparison, Condition, Leaf, Not, Per, Truth
+from autopilot.domain.conditions import All, AnyOf, Comparison, Condition, Leaf, Not, Per
 from autopilot.domain.signals import Distribution, Entry, Gap, Idle, Measured, Reading, Readings, Unknown
 
 MINUTE = timedelta(minutes=1)
@@ -14,13 +14,17 @@ SIGNALS = ("ttft", "waiting", "bandwidth")
 REPLICAS = ("a", "b")
 FINITE_EDGES = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
-truths = st.sampled_from(list(Truth))
+# Whether a reading is partial.
+WHOLE = st.sampled_from([False])
+PARTIAL = st.sampled_from([True])
+EITHER = st.booleans()
+
 thresholds = st.one_of(st.sampled_from(FINITE_EDGES), st.floats(min_value=0.01, max_value=10.0))
 quantiles = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999])
 
 
 @st.composite
-def distributions(draw: st.DrawFn, *, partial: st.SearchStrategy[bool] = st.just(False)) -> Distribution:  # noqa: B008  # a strategy is a value
+def distributions(draw: st.DrawFn, *, partial: st.SearchStrategy[bool] = WHOLE) -> Distribution:
     """Histograms of a few to a few hundred observations; now and then fractions, as `increase()` gives them."""
     edges = draw(st.lists(st.sampled_from(FINITE_EDGES), unique=True, max_size=len(FINITE_EDGES)).map(sorted))
     bound = draw(st.sampled_from([1, 4, 12, 100]))

@@ -1,0 +1,73 @@
+"""Answers, sorted by fleet: each row is looked at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TypeAlias
+
+from autopilot.catalog.queries import Group, Query
+from autopilot.catalog.series import Series
+from autopilot.domain.samples import Answer
+from autopilot.domain.signals import Gap, Unknown
+
+Identity: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a query has no answer. `detail` is for people."""
+
+    gap: Gap
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The answer to one query: for each fleet its rows by replica or by edge.
+
+    `gap` is set when there is no answer; `warned` says that the source itself calls the answer incomplete.
+    """
+
+    rows: Mapping[Identity, Mapping[str, float]] = field(default_factory=dict)
+    gap: Unknown | None = None
+    warned: bool = False
+
+    def of(self, identity: Identity) -> Mapping[str, float]:
+        """The rows of one fleet."""
+        return self.rows.get(identity, _NONE)
+
+
+_NONE: Mapping[str, float] = {}
+NOT_ASKED = Column(gap=Unknown(Gap.QUERY_FAILED, "was not asked"))
+
+
+def columns(group: Group, answers: Mapping[Query, Answer | Failure]) -> Mapping[Series, Column]:
+    """Every answer that belongs to these fleets."""
+    return {series: column(query, answers.get(query)) for series, query in group.queries().items()}
+
+
+def column(query: Query, answer: Answer | Failure | None) -> Column:
+    """One answer, sorted."""
+    match answer:
+        case None:
+            return NOT_ASKED
+        case Failure(gap=gap, detail=detail):
+            return Column(gap=Unknown(gap, detail))
+        case Answer():
+            return Column(rows=_sorted(query.labels, answer), warned=bool(answer.warnings))
+
+
+def _sorted(labels: tuple[str, ...], answer: Answer) -> dict[Identity, dict[str, float]]:
+    rows: dict[Identity, dict[str, float]] = {}
+    pick = itemgetter(*labels)  # of at least two labels: always a tuple
+    for sample in answer.samples:
+        try:
+            key: tuple[str, ...] = pick(sample.labels)
+        except KeyError:  # Prometheus leaves out a label whose value is empty
+            key = tuple(sample.labels.get(label, "") for label in labels)
+        identity = key[:-1]
+        if identity in rows:
+            rows[identity][key[-1]] = sample.value
+        else:
+            rows[identity] = {key[-1]: sample.value}
+    return rows

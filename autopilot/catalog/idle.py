@@ -1,0 +1,35 @@
+"""Idle: nothing finished, nothing running, nothing waiting, measured over the whole window (design.md law 1)."""
+
+from datetime import timedelta
+from math import ceil
+
+from autopilot.catalog.answers import Column
+from autopilot.catalog.judging import Look
+
+WHOLE = 0.75  # of the scrapes that fit into the window: one in four may be lost
+
+
+def quiet_replicas(quiet: Column | None, window: timedelta | None, look: Look) -> frozenset[str]:
+    """The replicas that were seen to do nothing for the whole window, or for all of their life in it."""
+    if quiet is None or window is None or quiet.gap is not None or quiet.warned:
+        return frozenset()
+    rows = quiet.of(look.identity)
+    if not rows:
+        return frozenset()
+    reporting = look.coverage.reporting
+    return frozenset(
+        replica.name
+        for replica in look.coverage.live
+        if replica.name in reporting
+        and rows.get(replica.name, 0.0) >= enough(min(window, replica.ready_for), scrape_interval=look.scrape_interval)
+    )
+
+
+def is_idle(quiet: frozenset[str], look: Look) -> bool:
+    """Whether the fleet is idle: everybody who should be heard is, and everybody heard is quiet."""
+    return look.coverage.blind is None and look.coverage.whole and quiet.issuperset(look.coverage.reporting)
+
+
+def enough(window: timedelta, *, scrape_interval: timedelta) -> int:
+    """How many samples stand for a whole window."""
+    return max(1, ceil(WHOLE * (window // scrape_interval)))

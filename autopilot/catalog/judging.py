@@ -1,0 +1,90 @@
+"""One series of one fleet: the numbers that may be used, what is missing, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
+from typing import NamedTuple
+
+from autopilot.catalog.answers import Column, Identity
+from autopilot.catalog.coverage import Coverage
+from autopilot.domain.signals import Gap, Reading, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One fleet at one moment. `stalled` are the replicas that have requests and make no step."""
+
+    identity: Identity
+    coverage: Coverage
+    scrape_interval: timedelta
+    stalled: frozenset[str] = frozenset()
+    peak_bandwidth: float | None = None
+
+
+class Judged(NamedTuple):
+    """The usable values by replica.
+
+    `partial`: somebody who should be there is not. `doubtful`: even those that are there are not certain.
+    `gap` is why the fleet as a whole has no value.
+    """
+
+    values: Mapping[str, float]
+    partial: bool
+    doubtful: bool
+    gap: Unknown | None
+
+
+class Readout(NamedTuple):
+    """What one signal reads, for the fleet and by replica."""
+
+    fleet: Reading
+    replicas: Mapping[str, Reading]
+
+
+def judge(column: Column, look: Look, *, least: float = 0.0) -> Judged:
+    """Take the numbers that count: of live replicas that report, finite and not under `least`."""
+    coverage = look.coverage
+    gap = coverage.blind or column.gap
+    if gap is not None:
+        return Judged({}, partial=True, doubtful=True, gap=gap)
+    rows = column.of(look.identity)
+    # written so that NaN is out as well
+    values = {name: rows[name] for name in coverage.reporting if name in rows and least <= rows[name] < inf}
+    doubtful = column.warned or coverage.shaky
+    partial = doubtful or any(name not in values for name in coverage.settled)
+    return Judged(values, partial, doubtful, _gap(values, column, look))
+
+
+def joined(part: Judged, other: Judged) -> Judged:
+    """Two series added replica by replica; who lacks one of them has no sum."""
+    values = {name: value + other.values[name] for name, value in part.values.items() if name in other.values}
+    uneven = len(values) != len(part.values) or len(values) != len(other.values)
+    gap = part.gap or other.gap or (None if values else Unknown(Gap.BELOW_QUORUM, "no replica has all the series"))
+    return Judged(values, part.partial or other.partial or uneven, part.doubtful or other.doubtful, gap)
+
+
+def silence(name: str, column: Column, look: Look) -> Unknown:
+    """Why one replica has no value in a column."""
+    gap = look.coverage.blind or column.gap
+    if gap is not None:
+        return gap
+    row = column.of(look.identity).get(name)
+    if row is None:
+        return Unknown(Gap.ABSENT, f"{name} does not export it")
+    if name not in look.coverage.reporting:
+        return Unknown(Gap.STALE, f"{name} gives no recent samples")
+    return Unknown(Gap.NON_FINITE, f"{name} reads {row}")
+
+
+def _gap(values: Mapping[str, float], column: Column, look: Look) -> Unknown | None:
+    """A series that more than half of the targets give stands for the fleet; none or fewer do not."""
+    if not values:
+        reasons = [silence(replica.name, column, look) for replica in look.coverage.live]
+        order = (Gap.NON_FINITE, Gap.STALE, Gap.ABSENT)
+        return min(reasons, key=lambda reason: order.index(reason.gap))
+    expected = look.coverage.expected
+    missing = [name for name in expected if name not in values]
+    if missing and 2 * len(missing) >= len(expected):
+        return Unknown(Gap.BELOW_QUORUM, f"{len(missing)} of {len(expected)} do not give it: {', '.join(missing[:5])}")
+    return None

@@ -1,0 +1,207 @@
+"""From columns to what a signal reads, for the fleet and by replica."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import reduce
+
+from autopilot.catalog.answers import Column
+from autopilot.catalog.histograms import distribution
+from autopilot.catalog.idle import is_idle, quiet_replicas
+from autopilot.catalog.judging import Judged, Look, Readout, joined, judge, silence
+from autopilot.catalog.queries import Need
+from autopilot.catalog.recipes import Bandwidth, Fold, Histogram, Recipe, Scalar, StalledReplicas, UpShare
+from autopilot.catalog.signals import SIGNALS, SignalKind
+from autopilot.domain.signals import Distribution, Gap, Idle, Measured, Reading, Unknown
+
+_COUNTS_REQUESTS = frozenset({"request_rate", "error_ratio"})  # signals behind which a number of requests stands
+_NOT_QUIET: frozenset[str] = frozenset()
+_IDLE = Idle()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One signal to read: from which columns, and over which window. Shared by all fleets of a group."""
+
+    need: Need
+    recipe: Recipe
+    parts: tuple[Column, ...]
+    quiet: Column | None
+    window: timedelta | None
+
+    @property
+    def kind(self) -> SignalKind:
+        """The signal's row in the catalogue."""
+        return SIGNALS[self.need.signal]
+
+    @property
+    def seconds(self) -> float:
+        """What a growth is divided by to be a rate, 1 where the growth itself is the value."""
+        return self.window.total_seconds() if self.window is not None and self.kind.unit == "per_second" else 1.0
+
+
+def read(line: Line, look: Look) -> Readout:  # noqa: C901 - one line for each recipe
+    """Read one signal of one fleet."""
+    match line.recipe:
+        case Scalar(fold=Fold.SHARE):
+            return _share(line, look)
+        case Scalar():
+            return _number(line, line.recipe, look)
+        case Histogram():
+            return Readout(_histogram(line, look), {})
+        case UpShare():
+            return _up(look)
+        case StalledReplicas():
+            return _stalled(line, look)
+        case Bandwidth():
+            return _bandwidth(line, look)
+
+
+def _number(line: Line, recipe: Scalar, look: Look) -> Readout:
+    """Sums and means of one number per replica."""
+    least = float("-inf") if recipe.signed else 0.0
+    judged = reduce(joined, [judge(column, look, least=least) for column in line.parts])
+    quiet = quiet_replicas(line.quiet, line.window, look)
+    values, seconds = judged.values, line.seconds
+    replicas: dict[str, Reading] = {
+        name: _IDLE if name in quiet else Measured(value / seconds, partial=judged.doubtful) for name, value in values.items()
+    }
+    return Readout(_whole(line, recipe, judged, look=look, quiet=quiet), replicas | _silent(replicas, line.parts, look))
+
+
+def _whole(line: Line, recipe: Scalar, judged: Judged, *, look: Look, quiet: frozenset[str]) -> Reading:
+    if judged.gap is not None:
+        return judged.gap
+    if not judged.partial and line.quiet is not None and is_idle(quiet, look):
+        return _IDLE
+    total = sum(judged.values.values())
+    value = total / len(judged.values) if recipe.fold is Fold.MEAN else total
+    count = total if line.need.signal in _COUNTS_REQUESTS else None
+    return Measured(value / line.seconds, count=count, partial=judged.partial)
+
+
+def _share(line: Line, look: Look) -> Readout:
+    """The first column's part of the second. Of nothing there is no share: idle or unknown, never 0."""
+    part, whole = (judge(column, look) for column in line.parts)
+    both = [name for name in whole.values if name in part.values]
+    quiet = quiet_replicas(line.quiet, line.window, look)
+    doubtful = part.doubtful or whole.doubtful
+    replicas: dict[str, Reading] = {
+        name: _IDLE if name in quiet else _ratio(line, part.values[name], whole.values[name], partial=doubtful) for name in both
+    }
+    partial = part.partial or whole.partial or len(both) != len(whole.values)
+    fleet: Reading = (
+        part.gap
+        or whole.gap
+        or _ratio(line, sum(part.values[name] for name in both), sum(whole.values[name] for name in both), partial=partial)
+    )
+    if part.gap is None and whole.gap is None and not partial and is_idle(quiet, look):
+        fleet = _IDLE
+    return Readout(fleet, replicas | _silent(replicas, line.parts, look))
+
+
+def _ratio(line: Line, part: float, whole: float, *, partial: bool) -> Reading:
+    if whole <= 0:
+        return Unknown(Gap.ABSENT, f"nothing to take {line.need.signal} of in this window")
+    return Measured(min(1.0, part / whole), count=whole if line.need.signal in _COUNTS_REQUESTS else None, partial=partial)
+
+
+def _silent(replicas: Mapping[str, Reading], parts: tuple[Column, ...], look: Look) -> dict[str, Reading]:
+    """Why the others have no value: the reason of the first column that they lack."""
+    return {
+        replica.name: silence(replica.name, _lacking(replica.name, parts, look), look)
+        for replica in look.coverage.live
+        if replica.name not in replicas
+    }
+
+
+def _lacking(name: str, parts: tuple[Column, ...], look: Look) -> Column:
+    lacking = (column for column in parts if column.gap is not None or name not in column.of(look.identity))
+    return next(lacking, parts[0])
+
+
+def _histogram(line: Line, look: Look) -> Reading:
+    """The fleet's histogram; who exports its sum exports its buckets."""
+    buckets, sums, edges = line.parts
+    if (gap := look.coverage.blind or buckets.gap) is not None:
+        return gap
+    exports = judge(sums, look)
+    if exports.gap is not None and sums.gap is None:
+        return exports.gap
+    rows = buckets.of(look.identity)
+    if not rows:
+        return Unknown(Gap.ABSENT, f"{line.kind.metrics[0]} has no buckets")
+    stalled = look.stalled if line.kind.latency else _NOT_QUIET
+    if stalled and 2 * len(stalled) >= len(look.coverage.reporting):
+        return Unknown(Gap.STALLED, f"no engine step on {', '.join(sorted(stalled)[:5])}")
+    partial = exports.partial or bool(stalled) or any(column.warned or column.gap is not None for column in line.parts)
+    if not partial and is_idle(quiet_replicas(line.quiet, line.window, look), look):
+        return _IDLE
+    return _summed(distribution(rows, edges.of(look.identity)), sums=sums, look=look, partial=partial)
+
+
+def _summed(shape: Distribution | Unknown, *, sums: Column, look: Look, partial: bool) -> Reading:
+    """The histogram with the sum of its values: of every replica that is in the buckets, gone ones too."""
+    if isinstance(shape, Unknown):
+        return shape
+    rows = sums.of(look.identity)
+    total = sum(rows.values()) if rows and sums.gap is None else None
+    finite = total if total is not None and abs(total) < float("inf") else None
+    return Distribution(shape.edges, shape.counts, total=finite, partial=partial or shape.partial)
+
+
+def _up(look: Look) -> Readout:
+    """Each target's scrape, and the share that works: the one signal that a lost quorum does not hide."""
+    up = look.coverage.up
+    known = [reading for reading in up.values() if isinstance(reading, Measured)]
+    if not known:
+        return Readout(next(iter(up.values()), Unknown(Gap.ABSENT, "no replica is ready")), dict(up))
+    partial = len(known) < len(up) or look.coverage.shaky
+    return Readout(Measured(sum(reading.value for reading in known) / len(up), partial=partial), dict(up))
+
+
+def _stalled(line: Line, look: Look) -> Readout:
+    """How many replicas stand still. No row proves nothing: the steps must have been seen."""
+    standing, steps = line.parts
+    judged = judge(steps, look)
+    gap = look.coverage.blind or standing.gap
+    if gap is not None:
+        return Readout(gap, {replica.name: gap for replica in look.coverage.live})
+    seen = judged.values.keys()
+    replicas: dict[str, Reading] = {
+        name: Measured(1.0 if name in look.stalled else 0.0, partial=judged.doubtful or standing.warned) for name in seen
+    }
+    fleet: Reading = judged.gap or Measured(float(len(look.stalled & seen)), partial=judged.partial or standing.warned)
+    return Readout(fleet, replicas | _silent(replicas, (steps,), look))
+
+
+def _bandwidth(line: Line, look: Look) -> Readout:
+    """Memory traffic against the peak. A counter that stands at 0 in a busy replica is not switched on, not 0."""
+    peak = look.peak_bandwidth
+    if peak is None or peak <= 0:
+        gap = Unknown(Gap.NOT_SUPPORTED, "the peak bandwidth of this card is not known")
+        return Readout(gap, {replica.name: gap for replica in look.coverage.live})
+    (traffic,) = line.parts
+    judged = judge(traffic, look)
+    quiet = quiet_replicas(line.quiet, line.window, look)
+    scale = (line.window.total_seconds() if line.window is not None else 1.0) * peak
+    sound = {name: value for name, value in judged.values.items() if value > 0 or name in quiet}
+    replicas: dict[str, Reading] = {
+        name: _IDLE if name in quiet else Measured(value / scale, partial=judged.doubtful) for name, value in sound.items()
+    }
+    flat: dict[str, Reading] = {name: _FLAT for name in judged.values if name not in sound}
+    fleet = _mean_traffic(judged, sound, scale=scale, idle=is_idle(quiet, look))
+    return Readout(fleet, replicas | flat | _silent(replicas | flat, line.parts, look))
+
+
+_FLAT = Unknown(Gap.MISSHAPEN, "the byte counters stand still while requests run: start the engine with --enable-mfu-metrics")
+
+
+def _mean_traffic(judged: Judged, sound: Mapping[str, float], *, scale: float, idle: bool) -> Reading:
+    if judged.gap is not None:
+        return judged.gap
+    if idle and not judged.partial:
+        return _IDLE
+    if not any(sound.values()):
+        return _FLAT
+    return Measured(sum(sound.values()) / len(sound) / scale, partial=judged.partial or len(sound) < len(judged.values))

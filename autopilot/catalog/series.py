@@ -1,0 +1,144 @@
+"""What can be asked of Prometheus: one text per source series, written once for all fleets.
+
+In a text `$match` stands for the matchers of the fleets, `$ids` for their labels, `$by` for these and the
+replica's label, `$over` for the window and `$enough` for how many samples cover it. A text never holds a
+value that came from outside.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from autopilot.catalog.signals import (
+    FINISHED,
+    GENERATION_TOKENS,
+    HTTP_REQUESTS,
+    PROMPT_TOKENS,
+    READ_BYTES,
+    RUNNING,
+    STEPS,
+    WAITING,
+    WRITE_BYTES,
+)
+
+STALL = timedelta(seconds=60)  # no engine step for so long while there are requests (design.md law 1)
+_NO_PROBES = 'handler!~"/health|/ping|/metrics|/load|/version"'
+_SERVER_ERROR = 'status=~"5.."'  # "5xx" in vLLM's own counter, "503" where a gateway counts
+_ERROR = 'finished_reason="error"'
+
+
+class Split(StrEnum):
+    """What tells the rows of one fleet apart."""
+
+    REPLICA = "replica"
+    EDGE = "edge"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One thing to ask, over one window; `over` None is the newest sample."""
+
+    text: str
+    over: timedelta | None = None
+    split: Split = Split.REPLICA
+
+
+# The time of the newest scrape that worked, 0 after one that failed: `up` and its freshness in one answer.
+UP = Series("max by ($by) (timestamp(up{$match}) * up{$match})")
+
+# An instant vector is stamped with its evaluation time; this is the time of the samples themselves.
+FRESH = Series(f"min by ($by) (timestamp({RUNNING}{{$match}}))")
+
+
+def newest(metric: str, *, within: str = "sum") -> Series:
+    """A gauge's newest value; the engines of one replica are put together by `within`."""
+    return Series(f"{within} by ($by) ({metric}{{$match}})")
+
+
+def mean(metric: str, over: timedelta, *, within: str = "sum") -> Series:
+    """A gauge's mean over a window."""
+    return Series(f"{within} by ($by) (avg_over_time({metric}{{$match}}[$over]))", over)
+
+
+def gauge(metric: str, over: timedelta | None, *, within: str = "sum") -> Series:
+    """A gauge, newest or averaged."""
+    return newest(metric, within=within) if over is None else mean(metric, over, within=within)
+
+
+def increase(metric: str, over: timedelta) -> Series:
+    """By how much a counter grew; restarts are seen through."""
+    return Series(f"sum by ($by) ({_grown(metric)})", over)
+
+
+def growth(over: timedelta) -> Series:
+    """By how much running + waiting changed."""
+    parts = (f"sum by ($by) (delta({metric}{{$match}}[$over]))" for metric in (RUNNING, WAITING))
+    return Series(" + ".join(parts), over)
+
+
+def steps(over: timedelta) -> Series:
+    """Engine steps; tokens where an engine does not count its steps."""
+    tokens = f"sum by ($by) ({_grown(PROMPT_TOKENS)}) + sum by ($by) ({_grown(GENERATION_TOKENS)})"
+    return Series(f"sum by ($by) ({_grown(STEPS + '_count')}) or ({tokens})", over)
+
+
+def stalled(scrape: timedelta) -> Series:
+    """Replicas, one of whose engines had requests at every scrape of the last minute and made no step.
+
+    Judged engine by engine. A scrape more than a minute: that many samples span it. No row is the good case,
+    so it proves nothing by itself: `engine_steps` must be there too.
+    """
+    busy = f"min_over_time({RUNNING}{{$match}}[$over]) + min_over_time({WAITING}{{$match}}[$over]) > 0"
+    moved = f"{_grown(STEPS + '_count')} or ({_grown(PROMPT_TOKENS)} + {_grown(GENERATION_TOKENS)})"
+    whole = f"count_over_time({RUNNING}{{$match}}[$over]) >= $enough"
+    return Series(f"count by ($by) (({busy}) and (({moved}) == 0) and ({whole}))", STALL + scrape)
+
+
+def quiet(over: timedelta) -> Series:
+    """Replicas that did nothing: nothing finished, nothing running, nothing waiting at any scrape of the window.
+
+    The value is how many scrapes say so; whether that is the whole window depends on the replica's age.
+    """
+    held = (f"sum by ($by) (sum_over_time({metric}{{$match}}[$over]))" for metric in (RUNNING, WAITING))
+    done = " + ".join([f"sum by ($by) ({_grown(FINISHED)})", *held])
+    return Series(f"min by ($by) (count_over_time({RUNNING}{{$match}}[$over])) and on ($by) ({done} == 0)", over)
+
+
+def buckets(metric: str, over: timedelta) -> Series:
+    """A whole histogram of each fleet."""
+    return Series(f"sum by ($ids, le) ({_grown(metric + '_bucket')})", over, Split.EDGE)
+
+
+def sums(metric: str, over: timedelta) -> Series:
+    """The observed values summed, replica by replica: who has no row does not export the histogram."""
+    return increase(metric + "_sum", over)
+
+
+def uneven_edges(metric: str) -> Series:
+    """The share of replicas that have an edge, for edges that not all of them have: no row is the good case."""
+    every = f'count by ($ids) ({metric}_bucket{{$match, le="+Inf"}})'
+    return Series(f"count by ($ids, le) ({metric}_bucket{{$match}}) / on ($ids) group_left () {every} < 1", split=Split.EDGE)
+
+
+def answered(over: timedelta) -> Series:
+    """Requests that got an HTTP answer; finished requests where the HTTP counter is not exported."""
+    return Series(f"sum by ($by) ({_http()}) or sum by ($by) ({_grown(FINISHED)})", over)
+
+
+def failed(over: timedelta) -> Series:
+    """Requests answered with 5xx, else those that finished in an error. No 5xx series yet is 0 where others are."""
+    http = f"sum by ($by) ({_http(_SERVER_ERROR)}) or 0 * sum by ($by) ({_http()})"
+    return Series(f"{http} or sum by ($by) ({_grown(FINISHED, _ERROR)})", over)
+
+
+def memory_traffic(over: timedelta) -> Series:
+    """Bytes read and written per GPU; the mean of a replica's engines, for each of them counts its own GPUs."""
+    return Series(f"avg by ($by) ({_grown(READ_BYTES)}) + avg by ($by) ({_grown(WRITE_BYTES)})", over)
+
+
+def _grown(metric: str, *also: str) -> str:
+    return f"increase({metric}{{{', '.join(['$match', *also])}}}[$over])"
+
+
+def _http(*also: str) -> str:
+    return _grown(HTTP_REQUESTS, _NO_PROBES, *also)

@@ -1,0 +1,32 @@
+"""Which signals a fleet's policy looks at, and over which windows."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from autopilot.domain.conditions import Condition, Leaf, leaves
+from autopilot.policy.values import Policy
+
+Asked = tuple[str, timedelta | None]
+
+
+def signals_needed(policy: Policy | None) -> frozenset[Asked]:
+    """Every (signal, window) that a policy's alerts, verifications and demands name."""
+    if policy is None:
+        return frozenset()
+    asked = {(leaf.signal, leaf.over) for leaf in _leaves(policy)}
+    demands = policy.scaling.demand if policy.scaling is not None else ()
+    return frozenset(asked | {(demand.signal, demand.over) for demand in demands})
+
+
+def _leaves(policy: Policy) -> Iterator[Leaf]:
+    for condition in _conditions(policy):
+        yield from leaves(condition)
+
+
+def _conditions(policy: Policy) -> Iterator[Condition]:
+    for rule in policy.alerts:
+        yield rule.condition
+    for remedy in policy.remedies:
+        for step in remedy.steps:
+            if step.verify is not None and step.verify.when is not None:
+                yield step.verify.when

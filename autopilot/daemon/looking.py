@@ -1,0 +1,82 @@
+"""One look at the world: every source and every backend, once a tick, under one deadline."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from autopilot.adapters.queries import ask
+from autopilot.catalog.derive import Failure, LiveReplica, derive
+from autopilot.catalog.queries import Need, Query, Target, plan
+from autopilot.control.needs import signals_needed
+from autopilot.domain.logical_time import ZERO
+from autopilot.domain.samples import Answer
+from autopilot.domain.signals import Gap, Readings
+from autopilot.domain.workloads import FleetRef, Observation, Replica, ReplicaState, Workload
+from autopilot.policy.values import Fleet, Policy
+from autopilot.ports import Backend, QueryFailed, QueryLate, Source
+
+CARRY = frozenset({ReplicaState.SERVING, ReplicaState.CORDONED, ReplicaState.UNHEALTHY})
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """What the daemon looks through. `scrape_intervals` are the sources' own; `peak_bandwidth` in bytes per second."""
+
+    sources: Mapping[str, Source]
+    scrape_intervals: Mapping[str, timedelta]
+    backends: Mapping[str, Backend]
+    peak_bandwidth: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What was seen: each fleet's workload and readings, the queries that failed, and warnings."""
+
+    workloads: Mapping[FleetRef, Observation]
+    readings: Mapping[FleetRef, Readings]
+    failures: tuple[tuple[str, Gap, str], ...]
+    queries: int
+
+
+def look(fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float, deadline: timedelta) -> Sight:
+    """Observe every fleet at Unix time `at`. Whatever does not answer within `deadline` is unknown."""
+    workloads = {fleet.ref: eyes.backends[fleet.backend].observe(fleet.ref) for fleet, _ in fleets if fleet.backend in eyes.backends}
+    targets = [_target(fleet, policy, eyes) for fleet, policy in fleets if fleet.source in eyes.sources]
+    queries = plan(targets)
+    answered = ask(eyes.sources, queries, at=at, deadline_seconds=deadline.total_seconds())
+    answers = {query: _answer(answer) for query, answer in answered.items()}
+    live = {ref: _live(workload) for ref, workload in workloads.items()}
+    readings = derive(targets, answers, live, at=at)
+    return Sight(workloads, readings, _failures(answers), len(queries))
+
+
+def _target(fleet: Fleet, policy: Policy | None, eyes: Eyes) -> Target:
+    needs = frozenset(Need(signal, over) for signal, over in signals_needed(policy))
+    interval = eyes.scrape_intervals[fleet.source]
+    return Target(fleet.ref, fleet.source, fleet.identity, fleet.replica_label, interval, needs, eyes.peak_bandwidth)
+
+
+def _answer(answer: Answer | QueryFailed) -> Answer | Failure:
+    match answer:
+        case QueryLate():
+            return Failure(Gap.LATE, str(answer))
+        case QueryFailed():
+            return Failure(Gap.QUERY_FAILED, str(answer))
+        case _:
+            return answer
+
+
+def _failures(answers: Mapping[Query, Answer | Failure]) -> tuple[tuple[str, Gap, str], ...]:
+    return tuple((query.source, answer.gap, answer.detail) for query, answer in answers.items() if isinstance(answer, Failure))
+
+
+def _live(observation: Observation) -> tuple[LiveReplica, ...]:
+    if not isinstance(observation, Workload):
+        return ()
+    return tuple(LiveReplica(replica.name, _ready_for(replica)) for replica in observation.replicas if replica.state in CARRY)
+
+
+def _ready_for(replica: Replica) -> timedelta:
+    """How long it has been ready: its age without the time it took to load."""
+    loading = timedelta(seconds=replica.load_seconds) if replica.load_seconds is not None else ZERO
+    return max(ZERO, replica.age - loading)

@@ -1,0 +1,3 @@
+from tests.support.prometheus import binaries
+
+__all__ = ["binaries"]
