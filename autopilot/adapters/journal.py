@@ -36,7 +36,7 @@ _MICROSECOND = timedelta(microseconds=1)
 class Retention:
     """What is kept: the newest `lines`, none older than `age` of logical time, and the texts of the newest `policies`."""
 
-    lines: int = 200_000
+    lines: int = 100_000
     age: timedelta = timedelta(days=30)
     policies: int = 1_000
 

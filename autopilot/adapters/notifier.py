@@ -95,6 +95,7 @@ class QueueNotifier:
             receiver.keys[queued.message.key] = queued.at
             if len(receiver.queue) >= QUEUE:
                 pushed_out = receiver.queue.popleft()
+                receiver.keys.pop(pushed_out.message.key, None)
             receiver.queue.append(queued)
             self._changed.notify_all()
         if pushed_out is not None:
@@ -147,7 +148,7 @@ class QueueNotifier:
 
 
 def _pause(failures: int) -> timedelta:
-    return min(FIRST_PAUSE * 2 ** min(failures - 1, 20), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * (1 << min(failures - 1, 20)), LONGEST_PAUSE)
 
 
 def _forget_old(receiver: _Receiver, now: timedelta) -> None:

@@ -1,12 +1,13 @@
 """Memory on one machine: port `Store` on SQLite, synchronous FULL, because an intent must outlive a power cut."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from autopilot.adapters.single_writer import SingleWriter
-from autopilot.adapters.sqlite import Database, Layout, move_aside, open_database
+from autopilot.adapters.sqlite import Database, Layout, move_aside, open_database, open_to_read
 from autopilot.domain.logical_time import ZERO
 from autopilot.domain.memory import Memory
 from autopilot.domain.workloads import FleetRef
@@ -102,6 +103,23 @@ def open_state(path: Path, codec: MemoryCodec) -> OpenedState:
     except BaseException:
         writer.release()
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class StateRead:
+    """What a store holds: memories, and the logical time saved last."""
+
+    memories: Mapping[FleetRef, Memory]
+    running: timedelta
+
+
+def read_state(path: Path, codec: MemoryCodec) -> StateRead:
+    """Read a store that a daemon may be writing, changing nothing; blank where there is none. Raises StateLost."""
+    if not path.exists():
+        return StateRead({}, ZERO)
+    with closing(open_to_read(path, _LAYOUT)) as database:
+        rows = database.rows("SELECT microseconds FROM clock")
+        return StateRead(_load(database, codec).memories, rows[0][0] * _MICROSECOND if rows else ZERO)
 
 
 @dataclass(frozen=True, slots=True)

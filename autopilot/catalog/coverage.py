@@ -48,8 +48,8 @@ class Coverage:
 
     live: tuple[LiveReplica, ...]
     up: Mapping[str, Measured | Unknown]
-    settled: tuple[str, ...]
-    expected: tuple[str, ...]
+    settled: frozenset[str]
+    expected: frozenset[str]
     reporting: tuple[str, ...]
     blind: Unknown | None
     shaky: bool
@@ -57,17 +57,16 @@ class Coverage:
     @property
     def whole(self) -> bool:
         """Whether everybody is heard who should be."""
-        heard = set(self.reporting)
-        return bool(heard) and not self.shaky and heard.issuperset(self.settled)
+        return bool(self.reporting) and not self.shaky and self.settled.issubset(self.reporting)
 
 
 def cover(live: Sequence[LiveReplica], scrapes: Scrapes, identity: Identity) -> Coverage:
     """Judge who is heard. Rows of replicas that are not live are ghosts and never looked at."""
     up = {replica.name: _up(replica.name, scrapes, identity) for replica in live}
-    settled = tuple(replica.name for replica in live if replica.ready_for > SETTLED_AFTER * scrapes.interval)
+    settled = frozenset(replica.name for replica in live if replica.ready_for > SETTLED_AFTER * scrapes.interval)
     unasked = scrapes.up.gap is not None
     works = [name for name, reading in up.items() if isinstance(reading, Measured) and reading.value > 0]
-    expected = settled if unasked else tuple(name for name in settled if name in works)
+    expected = settled if unasked else settled.intersection(works)
     # a replica that has just become ready may not be a target yet
     maybe = [name for name, reading in up.items() if reading == _NO_TARGET and name not in settled]
     heard = list(up) if unasked else works + maybe
@@ -102,10 +101,10 @@ def _fresh(name: str, scrapes: Scrapes, identity: Identity) -> bool:
     return scrapes.fresh.gap is not None or (at is not None and scrapes.recent(at))
 
 
-def _blind(live: Sequence[LiveReplica], settled: Sequence[str], expected: Sequence[str]) -> Unknown | None:
+def _blind(live: Sequence[LiveReplica], settled: frozenset[str], expected: frozenset[str]) -> Unknown | None:
     if not live:
         return Unknown(Gap.ABSENT, "no replica is ready")
     if 100 * len(expected) >= QUORUM_PERCENT * len(settled):
         return None
-    missing = sorted(set(settled) - set(expected))
+    missing = sorted(settled - expected)
     return Unknown(Gap.BELOW_QUORUM, f"{len(missing)} of {len(settled)} targets are not up: {', '.join(missing[:5])}")

@@ -53,7 +53,8 @@ def _look(target: Target, group: Group, scrapes: Scrapes, *, live: Sequence[Live
     identity = tuple(pairs[name] for name in group.names)
     coverage = cover(live, scrapes, identity)
     stalled = frozenset(name for name in standing.of(identity) if name in coverage.reporting)
-    return Look(identity, coverage, group.scrape_interval, stalled, target.peak_bandwidth)
+    unseen = standing.gap is not None or standing.warned
+    return Look(identity, coverage, group.scrape_interval, None if unseen else stalled, target.peak_bandwidth)
 
 
 def _line(need: Need, group: Group, found: Mapping[Series, Column]) -> Line:
@@ -64,6 +65,7 @@ def _line(need: Need, group: Group, found: Mapping[Series, Column]) -> Line:
         parts=tuple(found.get(wanted, NOT_ASKED) for wanted in needed(need, group)),
         quiet=found.get(quiet, NOT_ASKED) if quiet is not None else None,
         window=group.window(need.over) if need.over is not None else None,
+        by_replica=need.signal in _BY_REPLICA or need not in BASE,
     )
 
 
@@ -76,6 +78,5 @@ def _entries(lines: Iterable[Line], look: Look) -> Iterable[Entry]:
         signal, over = line.need.signal, line.need.over
         readout = read(line, look)
         yield Entry(signal, over, None, readout.fleet)
-        if signal in _BY_REPLICA or line.need not in BASE:
-            for name, reading in readout.replicas.items():
-                yield Entry(signal, over, name, reading)
+        for name, reading in readout.replicas.items():
+            yield Entry(signal, over, name, reading)

@@ -13,12 +13,12 @@ from autopilot.domain.signals import Gap, Reading, Unknown
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One fleet at one moment. `stalled` are the replicas that have requests and make no step."""
+    """One fleet at one moment. `stalled` are the replicas that have requests and make no step, None while that cannot be seen."""
 
     identity: Identity
     coverage: Coverage
     scrape_interval: timedelta
-    stalled: frozenset[str] = frozenset()
+    stalled: frozenset[str] | None = frozenset()
     peak_bandwidth: float | None = None
 
 
@@ -52,7 +52,7 @@ def judge(column: Column, look: Look, *, least: float = 0.0) -> Judged:
     # written so that NaN is out as well
     values = {name: rows[name] for name in coverage.reporting if name in rows and least <= rows[name] < inf}
     doubtful = column.warned or coverage.shaky
-    partial = doubtful or any(name not in values for name in coverage.settled)
+    partial = doubtful or not values.keys() >= coverage.settled
     return Judged(values, partial, doubtful, _gap(values, column, look))
 
 
@@ -84,7 +84,7 @@ def _gap(values: Mapping[str, float], column: Column, look: Look) -> Unknown | N
         order = (Gap.NON_FINITE, Gap.STALE, Gap.ABSENT)
         return min(reasons, key=lambda reason: order.index(reason.gap))
     expected = look.coverage.expected
-    missing = [name for name in expected if name not in values]
+    missing = expected - values.keys()
     if missing and 2 * len(missing) >= len(expected):
-        return Unknown(Gap.BELOW_QUORUM, f"{len(missing)} of {len(expected)} do not give it: {', '.join(missing[:5])}")
+        return Unknown(Gap.BELOW_QUORUM, f"{len(missing)} of {len(expected)} do not give it: {', '.join(sorted(missing)[:5])}")
     return None

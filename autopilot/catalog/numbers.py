@@ -15,19 +15,23 @@ from autopilot.catalog.signals import SIGNALS, SignalKind
 from autopilot.domain.signals import Distribution, Gap, Idle, Measured, Reading, Unknown
 
 _COUNTS_REQUESTS = frozenset({"request_rate", "error_ratio"})  # signals behind which a number of requests stands
-_NOT_QUIET: frozenset[str] = frozenset()
+_NOBODY: frozenset[str] = frozenset()
 _IDLE = Idle()
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One signal to read: from which columns, and over which window. Shared by all fleets of a group."""
+    """One signal to read: from which columns, and over which window. Shared by all fleets of a group.
+
+    `by_replica`: somebody reads it replica by replica; making readings that nobody takes is half of the cost.
+    """
 
     need: Need
     recipe: Recipe
     parts: tuple[Column, ...]
     quiet: Column | None
     window: timedelta | None
+    by_replica: bool = True
 
     @property
     def kind(self) -> SignalKind:
@@ -62,11 +66,14 @@ def _number(line: Line, recipe: Scalar, look: Look) -> Readout:
     least = float("-inf") if recipe.signed else 0.0
     judged = reduce(joined, [judge(column, look, least=least) for column in line.parts])
     quiet = quiet_replicas(line.quiet, line.window, look)
-    values, seconds = judged.values, line.seconds
+    fleet = _whole(line, recipe, judged, look=look, quiet=quiet)
+    if not line.by_replica:
+        return Readout(fleet, {})
+    seconds, doubtful = line.seconds, judged.doubtful
     replicas: dict[str, Reading] = {
-        name: _IDLE if name in quiet else Measured(value / seconds, partial=judged.doubtful) for name, value in values.items()
+        name: _IDLE if name in quiet else Measured(value / seconds, None, doubtful) for name, value in judged.values.items()
     }
-    return Readout(_whole(line, recipe, judged, look=look, quiet=quiet), replicas | _silent(replicas, line.parts, look))
+    return Readout(fleet, replicas | _silent(replicas, line.parts, look))
 
 
 def _whole(line: Line, recipe: Scalar, judged: Judged, *, look: Look, quiet: frozenset[str]) -> Reading:
@@ -131,10 +138,11 @@ def _histogram(line: Line, look: Look) -> Reading:
     rows = buckets.of(look.identity)
     if not rows:
         return Unknown(Gap.ABSENT, f"{line.kind.metrics[0]} has no buckets")
-    stalled = look.stalled if line.kind.latency else _NOT_QUIET
+    stalled = look.stalled if line.kind.latency else _NOBODY  # who stands still gives no latency, neither good nor bad
     if stalled and 2 * len(stalled) >= len(look.coverage.reporting):
         return Unknown(Gap.STALLED, f"no engine step on {', '.join(sorted(stalled)[:5])}")
-    partial = exports.partial or bool(stalled) or any(column.warned or column.gap is not None for column in line.parts)
+    doubtful = any(column.warned or column.gap is not None for column in line.parts)
+    partial = exports.partial or doubtful or stalled is None or bool(stalled)
     if not partial and is_idle(quiet_replicas(line.quiet, line.window, look), look):
         return _IDLE
     return _summed(distribution(rows, edges.of(look.identity)), sums=sums, look=look, partial=partial)
@@ -167,11 +175,11 @@ def _stalled(line: Line, look: Look) -> Readout:
     gap = look.coverage.blind or standing.gap
     if gap is not None:
         return Readout(gap, {replica.name: gap for replica in look.coverage.live})
-    seen = judged.values.keys()
+    stalled = standing.of(look.identity).keys() & judged.values.keys()
     replicas: dict[str, Reading] = {
-        name: Measured(1.0 if name in look.stalled else 0.0, partial=judged.doubtful or standing.warned) for name in seen
+        name: Measured(1.0 if name in stalled else 0.0, partial=judged.doubtful or standing.warned) for name in judged.values
     }
-    fleet: Reading = judged.gap or Measured(float(len(look.stalled & seen)), partial=judged.partial or standing.warned)
+    fleet: Reading = judged.gap or Measured(float(len(stalled)), partial=judged.partial or standing.warned)
     return Readout(fleet, replicas | _silent(replicas, (steps,), look))
 
 

@@ -25,6 +25,15 @@ Config = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+_WORDS = (
+    ("files", "file", "files"),
+    ("fleets", "fleet", "fleets"),
+    ("policies", "policy", "policies"),
+    ("gpuPools", "GPU pool", "GPU pools"),
+    ("problems", "problem", "problems"),
+    ("warnings", "warning", "warnings"),
+)
+
 
 def check(files: Files, config: Config = None, as_json: AsJson = False) -> None:
     """Check files offline; exit 0 when they would load, 1 with one line per problem when not."""
@@ -69,6 +78,6 @@ def _print(problems: Sequence[Problem], warnings: Sequence[Problem], summary: di
         typer.echo(str(problem))
     for warning in warnings:
         typer.echo(f"warning: {warning}")
-    counted = ", ".join(f"{count} {name}" for name, count in summary.items() if name not in ("gpuPools", "problems", "warnings"))
-    verdict = "would not load as they are" if problems else "good"
-    typer.echo(f"{counted}: {verdict} ({summary['problems']} problems, {summary['warnings']} warnings)")
+    verdict = "would not load as it is" if problems else "good"
+    counted = ", ".join(f"{summary[key]} {one if summary[key] == 1 else many}" for key, one, many in _WORDS)
+    typer.echo(f"{verdict}: {counted}")

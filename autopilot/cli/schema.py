@@ -9,7 +9,16 @@ import typer
 
 from autopilot.policy.schema import SCHEMAS, json_schema
 
-Kind = StrEnum("Kind", {name.upper(): name for name in SCHEMAS})
+
+class Kind(StrEnum):
+    """The kinds of files."""
+
+    FLEET = "fleet"
+    POLICY = "policy"
+    GPUPOOL = "gpupool"
+    AUTOPILOT = "autopilot"
+
+
 OneKind = Annotated[Kind | None, typer.Argument(help="One kind only; without it an object of all by name.")]
 Write = Annotated[Path | None, typer.Option("--write", help="Write each into this directory as KIND.json instead.", file_okay=False)]
 

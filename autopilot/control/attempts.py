@@ -75,14 +75,22 @@ def why_not_yet(step: Step, stand: Stand) -> Hold | None:
 def _resting(step: Step, stand: Stand) -> Hold | None:
     """Object while the last landing, or the last bar on capacity, is too young."""
     policy = stand.case.policy
-    landed = stand.case.memory.landed_at
     cooldown = policy.limits.cooldown if policy is not None else ZERO
-    if landed is not None and stand.now - landed < cooldown:
-        return Hold(step.do.verb, Reason.COOLING_DOWN, f"{cooldown} since the last landing")
+    since = _since_landing(stand)
+    if since is not None and since < cooldown:
+        return Hold(step.do.verb, Reason.COOLING_DOWN, f"{since} of {cooldown} since the last landing")
     bar = stand.case.memory.level.bar
     if isinstance(step.do, Scale) and bar is not None and stand.now < bar.until:
         return Hold(step.do.verb, Reason.NO_CAPACITY, f"the last replicas asked for never started: {bar.message}")
     return None
+
+
+def _since_landing(stand: Stand) -> timedelta | None:
+    """How long ago a step landed, or any replica came into service, whoever had asked for it."""
+    workload, landed = stand.case.workload, stand.case.memory.landed_at
+    serving = workload.serving if workload is not None else ()
+    ages = [replica.age - timedelta(seconds=replica.load_seconds) for replica in serving if replica.load_seconds is not None]
+    return min([*ages, *([stand.now - landed] if landed is not None else [])], default=None)
 
 
 def _patience(reason: Reason, step: Step) -> timedelta:

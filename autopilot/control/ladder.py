@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from autopilot.control.attempts import advance_attempt, ended, talks
 from autopilot.control.stand import Stand
-from autopilot.domain.alerts import AlertState
+from autopilot.domain.alerts import AlertState, Severity
 from autopilot.domain.reasons import Reason
 from autopilot.domain.remediations import Attempt, Phase, Remediation, Verdict
 from autopilot.domain.verbs import TALKING
@@ -44,17 +44,24 @@ def only_talks(remedy: Remedy) -> bool:
 def may_open(stand: Stand, finished: tuple[Remediation, ...]) -> bool:
     """Whether a ladder may open now: the alert fires, is yes on this tick, and its last ladder has rested.
 
-    One cooldown after one that helped, an hour after one that was exhausted.
+    One cooldown after one that helped, an hour after one that was exhausted. A ticket's ladder also waits a
+    cooldown after another alert's ladder helped: what helped one may just be about to help the other.
     """
     if stand.alert.state is not AlertState.FIRING or not stand.condition_met:
+        return False
+    policy = stand.case.policy
+    cooldown = policy.limits.cooldown if policy is not None else AFTER_EXHAUSTED
+    ticket = stand.rule.severity is Severity.TICKET and not only_talks(stand.remedy)
+    if ticket and any(one.verdict is Verdict.HELPED and _since_closed(one, stand) < cooldown for one in finished):
         return False
     last = next((one for one in reversed(finished) if one.alert == stand.alert.name), None)
     if last is None or last.closed_at is None or last.closed_at < stand.alert.since:
         return True
-    policy = stand.case.policy
-    cooldown = policy.limits.cooldown if policy is not None else AFTER_EXHAUSTED
-    rest = AFTER_EXHAUSTED if last.exhausted else cooldown
-    return stand.now - last.closed_at >= rest
+    return _since_closed(last, stand) >= (AFTER_EXHAUSTED if last.exhausted else cooldown)
+
+
+def _since_closed(remediation: Remediation, stand: Stand) -> timedelta:
+    return stand.now - remediation.closed_at if remediation.closed_at is not None else timedelta.max
 
 
 def climb(remediation: Remediation, stand: Stand) -> Climbed:

@@ -15,6 +15,7 @@ DAY = timedelta(days=1)
 DAYS_KEPT = 7  # a workload that changed for good is unlearned within a week
 TEMPLATES_KEPT = 8  # enough to roll back to; Memory stays small
 LOAD_TIMES_KEPT = 50  # start-up times behind the p99
+LEAST_RATE = 1e-6  # finished per second; under it a minute's increase is rounding, not a rate
 ONE_REQUEST = 1.0  # whoever served at all carried one request at a time: fewer per replica cannot be needed
 
 
@@ -48,7 +49,7 @@ def _good(proven: ProvenLoad, view: LevelView, load: Load) -> ProvenLoad:
 
 def _seconds(load: Load) -> float | None:
     """Little's law: the time a request spends in the system is what is there, over what leaves per second."""
-    if load.running is None or not load.finished or load.finished <= 0.0:
+    if load.running is None or load.finished is None or load.finished < LEAST_RATE:
         return None
     return load.running / load.finished
 

@@ -17,6 +17,7 @@ from autopilot.domain.signals import Reading
 from autopilot.domain.verbs import Verb
 
 NOISE = 1.2  # of a minute's rates: proven-load.md
+MOST = 1_000_000  # no bound is higher; keeps an absurd rate from overflowing
 CLOSE_TO_BAD = 0.8  # act before any symptom at this share of the load that once brought one
 
 
@@ -230,4 +231,4 @@ def _why_retracted(reason: Reason) -> str:
 
 def _up(need: float) -> int:
     """The next whole number; a quotient that is whole but for rounding stays what it is."""
-    return ceil(round(need, 9))
+    return ceil(round(min(need, MOST), 9))

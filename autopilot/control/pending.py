@@ -115,14 +115,20 @@ def _bar(state: LevelState, view: LevelView, given_up: tuple[Replica, ...]) -> B
     if _one_came_up(state, view):
         return None
     fresh = [replica for replica in given_up if replica.name not in state.given_up]
-    resting = state.bar is not None and view.now < state.bar.until
-    if fresh and not resting:
-        longer = FIRST_REST if state.bar is None else min(2 * state.bar.rest, LONGEST_REST)
-        above = view.workload.desired - len(given_up)
-        return Bar(until=view.now + longer, above=above, rest=longer, message=_message(fresh))
-    if resting and state.bar is not None and given_up and all(replica.message != state.bar.message for replica in given_up):
-        return replace(state.bar, until=view.now)  # the reason changed: it may be tried again
-    return state.bar
+    above = view.workload.desired - len(given_up)
+    bar = state.bar
+    if bar is None or view.now >= bar.until:
+        return _begin_rest(bar, view, fresh, above=above) if fresh else bar
+    if fresh:
+        return replace(bar, above=min(bar.above, above))  # asked for a little later, for the same want of a place
+    if given_up and all(replica.message != bar.message for replica in given_up):
+        return replace(bar, until=view.now)  # the reason changed: it may be tried again
+    return bar
+
+
+def _begin_rest(last: Bar | None, view: LevelView, fresh: list[Replica], *, above: int) -> Bar:
+    rest = FIRST_REST if last is None else min(2 * last.rest, LONGEST_REST)
+    return Bar(until=view.now + rest, above=above, rest=rest, message=_message(fresh))
 
 
 def _one_came_up(state: LevelState, view: LevelView) -> bool:

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from autopilot.control.codec import encode
 from autopilot.control.audit import Documents, Record, notable
+from autopilot.control.codec import encode
 from autopilot.control.story import StoryLine, story_of
 from autopilot.domain.logical_time import LogicalTime
 from autopilot.domain.workloads import FleetRef

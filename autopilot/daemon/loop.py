@@ -11,17 +11,18 @@ import structlog
 
 from autopilot.adapters.telemetry import Telemetry
 from autopilot.adapters.workers import ActWorkers
-from autopilot.daemon.board import Board
 from autopilot.control.audit import Record, notable, record
 from autopilot.control.cycle import Cycled, run_all
 from autopilot.control.scale_in import after_restart
 from autopilot.control.seen import Case, Seen
+from autopilot.daemon.board import Board
+from autopilot.daemon.history import History
+from autopilot.daemon.looking import Eyes, Sight, look
+from autopilot.daemon.reporting import report
 from autopilot.domain.alerts import AlertState
 from autopilot.domain.logical_time import ZERO, LogicalTime
 from autopilot.domain.memory import Memory
 from autopilot.domain.workloads import FleetRef
-from autopilot.daemon.history import History
-from autopilot.daemon.looking import Eyes, Sight, look
 from autopilot.policy.book import Book, Entry
 from autopilot.ports import Clock, StateLost, Store
 
@@ -111,7 +112,7 @@ class Daemon:
         rim.telemetry.ticked(rim.clock.running() - started)
 
     def _cases(self, book: Book, sight: Sight, *, now: LogicalTime, wall: datetime) -> dict[FleetRef, Case]:
-        report = self._rim.workers.report()
+        back = self._rim.workers.report()
         storm = self._storm(book)
         cases = {}
         for entry in book.entries:
@@ -124,8 +125,8 @@ class Daemon:
                 scrape_interval=self._rim.eyes.scrape_intervals[entry.fleet.source],
                 readings=sight.readings[ref],
                 workload=sight.workloads[ref],
-                outcomes=report.outcomes.get(ref, ()),
-                executing=tuple(sorted(one for one in report.executing if one.startswith(f"{ref}/"))),
+                outcomes=back.outcomes.get(ref, ()),
+                executing=tuple(sorted(one for one in back.executing if one.startswith(f"{ref}/"))),
                 windows=self._rim.calendar.open_windows(entry, wall),
                 restarted=ref not in self._seen_before,
                 storm=storm,
@@ -168,7 +169,9 @@ class Daemon:
             self._rim.telemetry.state_saved(ok=True)
         except StateLost as error:
             self._rim.telemetry.state_saved(ok=False)
-            log.error("state_unsaved", error=str(error), acts_dropped=sum(len(cycled.acts) for cycled, _ in results.values()))
+            log.error(  # noqa: TRY400 - a full disk is no bug of ours: its own words are enough
+                "state_unsaved", error=str(error), acts_dropped=sum(len(cycled.acts) for cycled, _ in results.values())
+            )
             results = {ref: (cycled.unsaved(cases[ref].memory), grant) for ref, (cycled, grant) in results.items()}
         self._memories.update({ref: cycled.memory for ref, (cycled, _) in results.items()})
         return dict(results)
@@ -184,7 +187,7 @@ class Daemon:
     def _publish(self, book: Book, records: list[Record], sight: Sight, *, wall: datetime) -> None:
         self._rim.history.keep(book, records, wall=wall)
         self._rim.board.post(book, records, sight, wall=wall, now=self.now())
-        self._rim.telemetry.publish(book, records, sight.failures)
+        report(self._rim.telemetry, book, records, sight)
 
     def stop(self) -> None:
         """Start nothing more, finish what is under way, leave the fleets serving."""
@@ -197,4 +200,3 @@ class Daemon:
 def _woken(memory: Memory) -> Memory:
     """A memory as a new process takes it up: what needs an unbroken look begins again."""
     return replace(memory, level=after_restart(memory.level))
-

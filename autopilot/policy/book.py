@@ -41,23 +41,3 @@ class Book:
     def policy_of(self, fleet: FleetRef) -> Policy | None:
         """The policy in force for a fleet."""
         return self.by_fleet[fleet].policy
-
-
-def entries_of(fleets: tuple[Fleet, ...], policies: tuple[Policy, ...]) -> tuple[Entry, ...]:
-    """Match every fleet with the policy of its namespace that names it or its labels. Two that match are none: it is only observed."""
-    return tuple(Entry(fleet, _covering(fleet, policies)) for fleet in fleets)
-
-
-def covers(policy: Policy, fleet: Fleet) -> bool:
-    """Whether a policy covers a fleet."""
-    if policy.ref.namespace != fleet.ref.namespace:
-        return False
-    named = fleet.ref.name in policy.fleet_names
-    labels = dict(fleet.labels)
-    labelled = bool(policy.fleet_labels) and all(labels.get(key) == value for key, value in policy.fleet_labels)
-    return named or labelled
-
-
-def _covering(fleet: Fleet, policies: tuple[Policy, ...]) -> Policy | None:
-    found = [policy for policy in policies if covers(policy, fleet)]
-    return found[0] if len(found) == 1 else None

@@ -1,7 +1,8 @@
 """From the bytes of files to values: every problem at once, each with its place, and never an exception."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from autopilot.policy.compile import compile_gpu_pool
@@ -44,15 +45,15 @@ def _sorted(*problems: Sequence[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(dict.fromkeys(chain(*problems)), key=lambda one: (one.file, one.line, one.column)))
 
 
-def _read(file: str, content: bytes | Unreadable) -> Iterator[Read]:
+@lru_cache(maxsize=2048)  # parsing is what loading costs; of a thousand files one changes at a time
+def _read(file: str, content: bytes | Unreadable) -> tuple[Read, ...]:
     """The YAML documents of one file; one broken document where there is none to be had."""
     text = content if isinstance(content, Unreadable) else decoded(content)
-    if isinstance(text, str):
-        reads = list(read_documents(text, file))
-        yield from reads or (_nothing(file, Place(1, 1), "nothing is in this file, write a document or remove the file"),)
-    else:
+    if not isinstance(text, str):
         place = text.place if isinstance(text, Undecodable) else Place(1, 1)
-        yield _nothing(file, place, text.why)
+        return (_nothing(file, place, text.why),)
+    reads = tuple(read_documents(text, file))
+    return reads or (_nothing(file, Place(1, 1), "nothing is in this file, write a document or remove the file"),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def _layer(value: Any, environ: Mapping[str, str]) -> _Layered:
     problems: list[Problem] = []
     warnings: list[Problem] = []
     for name in sorted(environ):
-        if not name.startswith(PREFIX) or _SERVICE_LINK.fullmatch(name):
+        if not name.startswith(PREFIX) or _is_service_link(name):
             continue
         path = _path(name.removeprefix(PREFIX).split("__"), merged)
         if path is None:
@@ -89,6 +89,10 @@ def _layer(value: Any, environ: Mapping[str, str]) -> _Layered:
         _put(merged, path, parsed.value)
         variables[path] = name
     return _Layered(merged, variables, tuple(problems), tuple(warnings))
+
+
+def _is_service_link(name: str) -> bool:
+    return "__" not in name and _SERVICE_LINK.fullmatch(name) is not None
 
 
 def _copied(value: Any) -> Any:

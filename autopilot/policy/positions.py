@@ -23,14 +23,14 @@ from ruamel.yaml.events import (
 
 from autopilot.policy.problems import Path, Problem, dotted
 
-MOST_NODES = 50_000  # of one document, aliases expanded; a file with 100 fleets has some 5,000
+MOST_NODES = 10_000  # of one document, aliases expanded; a rich policy has some 300
 DEEPEST = 40  # the deepest path that a good file has is about 15 long
 
 Value: TypeAlias = Any
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,30})")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,40}|[0-9]{1,40}(?:\.[0-9]{0,40})?)(?:[eE][-+]?[0-9]{1,4})?")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]{1,40}|(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{0,40})?)(?:[eE][-+]?[0-9]{1,4})?")
 # Text here and a boolean for readers of YAML 1.1: one file must not mean two things.
 _TWO_MEANINGS = re.compile(r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|y|Y|n|N")
 _STR_TAG = "tag:yaml.org,2002:str"

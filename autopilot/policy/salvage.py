@@ -41,14 +41,25 @@ class Salvage(Generic[Model]):
     model: Model
     value: Any
     lost: frozenset[Path]
+    replaced: frozenset[Path]
 
     def kept(self, complaints: Iterable[Complaint]) -> tuple[Complaint, ...]:
         """The complaints that hold whatever stood in the lost places, with the paths of the whole document."""
-        placed = (
-            Complaint(_original(one.path, self.value, self.lost), one.what, one.looked_at or _original(one.path, self.value, self.lost))
-            for one in complaints
-        )
-        return tuple(one for one in placed if not any(path[: len(one.looked_at)] == one.looked_at for path in self.lost))
+        return tuple(Complaint(self._whole(one.path), one.what) for one in complaints if not self._doubtful(one))
+
+    def _doubtful(self, complaint: Complaint) -> bool:
+        """Whether something was lost where the complaint comes from: below its path, or a name in what it looked at."""
+        own, seen = self._whole(complaint.path), self._whole(complaint.looked_at)
+        return any(path[: len(own)] == own or (seen and _named(path, seen)) for path in self.lost)
+
+    def _whole(self, path: Path) -> Path:
+        return _original(path, self.value, self.lost - self.replaced)
+
+
+def _named(path: Path, seen: Path) -> bool:
+    """Whether a lost path is a mapping or list itself, an entry of it, or the name of an entry."""
+    inside = path[len(seen) :]
+    return path[: len(seen)] == seen and (len(inside) <= 1 or inside[1:] == ("name",))
 
 
 @dataclass
@@ -65,7 +76,7 @@ def salvaged(model: type[Model], value: Any) -> Salvage[Model] | None:
     for _ in range(ROUNDS):
         found = validated(model, _without(value, cut, ()))
         if not isinstance(found, tuple):
-            return Salvage(found, value, frozenset(cut.lost))
+            return Salvage(found, value, frozenset(cut.lost), frozenset(cut.replaced))
         for complaint in found:
             if not _leave_out(_original(complaint.path, value, cut.lost - cut.replaced.keys()), value, cut):
                 return None
@@ -114,7 +125,8 @@ def _stays(path: Path, cut: _Cut) -> bool:
 
 def _original(path: Path, value: Any, lost: Iterable[Path]) -> Path:
     """A path of the copy as a path of the whole: items of lists that were left out are counted again."""
-    gone, old = set(lost), ()
+    gone = set(lost)
+    old: Path = ()
     for part in path:
         here: str | int = part
         if isinstance(value, list) and isinstance(part, int):

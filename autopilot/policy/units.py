@@ -11,7 +11,7 @@ from autopilot.actions.ratio import parse_ratio
 from autopilot.catalog.signals import Unit
 
 _MILLISECONDS = {"y": 31_536_000_000, "w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
-_DURATION = re.compile(r"(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?", re.ASCII)
+_DURATION = re.compile("".join(rf"(?:(\d{{1,15}}){unit})?" for unit in _MILLISECONDS), re.ASCII)
 LONGEST = timedelta(days=10 * 365)  # anything longer is a slip of the keyboard
 LONGEST_WAIT = timedelta(days=1)  # nothing that a fleet waits for takes longer
 _LOOSE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµ]+)\s*,?", re.IGNORECASE | re.ASCII)
@@ -49,7 +49,7 @@ def parse_duration(value: object) -> timedelta:
 
 
 def _total(text: str, parts: dict[str, str | None]) -> timedelta:
-    milliseconds = sum(int(count[:20]) * _MILLISECONDS[unit] for unit, count in parts.items() if count)
+    milliseconds = sum(int(count) * _MILLISECONDS[unit] for unit, count in parts.items() if count)
     if milliseconds > LONGEST / timedelta(milliseconds=1):
         raise ValueError(f'"{text[:40]}" is longer than 10y, write a shorter duration')
     return timedelta(milliseconds=milliseconds)
@@ -59,7 +59,8 @@ def _not_a_duration(value: object) -> str:
     if isinstance(value, bool) or value is None or isinstance(value, dict | list):
         return "a duration is needed here, write it as 90s, 5m or 1h30m"
     if isinstance(value, int | float):
-        return f"{value} has no unit, write it as {_respelt(f'{value}s') or '90s'}"
+        usual = f"{value:g}s or {value:g}ms" if math.isfinite(value) and value % 1 == 0 else _respelt(f"{value}s") or "500ms"
+        return f"{value:g} has no unit, write it as {usual}"
     guess = _respelt(str(value))
     return f'"{str(value)[:60]}" is not a duration, write it as {guess or "90s, 5m or 1h30m"}'
 

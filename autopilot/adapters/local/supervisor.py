@@ -68,7 +68,7 @@ class Supervisor:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._woken.clear()
-            before = self.post.record
+            before = self.post.record, self.traffic.listed
             try:
                 self._look()
             except (PortError, OSError) as error:
@@ -78,7 +78,7 @@ class Supervisor:
                 self._note(f"{type(error).__name__}: {error}")
             else:
                 self._completed = self.post.clock.running().total_seconds()
-                if self.post.record is not before:
+                if (self.post.record, self.traffic.listed) != before:
                     continue  # one step leads to the next
             self._woken.wait(self.post.options.times.look)
 

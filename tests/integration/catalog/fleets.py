@@ -5,7 +5,12 @@ from datetime import timedelta
 from autopilot.catalog.queries import Need
 from tests.integration.catalog.scenes import MINUTE, NOW, Pod, Scene
 
-SILENT = {"running": 0.0, "waiting": 0.0, "finished": 0.0, "steps": 0.0}
+
+def resting(name: str) -> Pod:
+    """A replica with nothing to do."""
+    return Pod(name, running=0.0, waiting=0.0, finished=0.0, steps=0.0)
+
+
 EVERYTHING = frozenset(
     Need(signal, MINUTE)
     for signal in ("kv_usage", "error_ratio", "prefix_hit_ratio", "prompt_token_rate", "generation_token_rate", "preemptions")
@@ -16,8 +21,8 @@ RANDOM = tuple(
 )
 
 BUSY = Scene("busy", tuple(Pod(f"busy-{number}") for number in range(3)), needs=EVERYTHING)
-IDLE = Scene("idle", tuple(Pod(f"idle-{number}", **SILENT) for number in range(2)), needs=frozenset({Need("ttft", timedelta(minutes=5))}))
-LONG = Scene("long-generation", (Pod("long-0", running=1.0, waiting=0.0, finished=0.0), Pod("long-1", **SILENT)))
+IDLE = Scene("idle", tuple(resting(f"idle-{number}") for number in range(2)), needs=frozenset({Need("ttft", timedelta(minutes=5))}))
+LONG = Scene("long-generation", (Pod("long-0", running=1.0, waiting=0.0, finished=0.0), resting("long-1")))
 STALLED = Scene("stalled", (Pod("stalled-0", steps=0.0, finished=0.0), Pod("stalled-1"), Pod("stalled-2")))
 ENGINES = Scene("engines", (Pod("engines-0", engines=("0", "1")), Pod("engines-1"), Pod("engines-2", engines=("0", "1"), stuck=("1",))))
 GHOST = Scene("ghost", (Pod("ghost-0"), Pod("ghost-1", running=50.0, until=NOW - 30)), live=("ghost-0",))

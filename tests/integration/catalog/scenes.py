@@ -4,6 +4,9 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import cast
+
+import pytest
 
 from autopilot.catalog.coverage import LiveReplica
 from autopilot.catalog.queries import Need, Target
@@ -27,7 +30,7 @@ class Pod:
     running: float | None = 2.0
     waiting: float = 1.0
     finished: float = 0.5
-    steps: float | None = 10.0
+    steps: float = 10.0
     ttft: Callable[[random.Random], float] | None = lambda source: source.lognormvariate(-1.5, 0.8)
     edges: Sequence[float] = TTFT_EDGES
     kv: float | None = 0.4
@@ -82,6 +85,11 @@ def _up(pod: Pod, labels: Mapping[str, str]) -> Iterable[Track]:
         yield Track("up", labels, [(at, pod.up) for at in every(SCRAPE, since=SINCE, until=NOW)])
 
 
+def about(value: float) -> float:
+    """A number to compare a field with that was computed in another order."""
+    return cast("float", pytest.approx(value))
+
+
 def _engine(pod: Pod, labels: Mapping[str, str]) -> Iterable[Track]:
     times = every(SCRAPE, since=SINCE, until=pod.until)
     gauges = {"num_requests_running": pod.running, "num_requests_waiting": pod.waiting, "kv_cache_usage_perc": pod.kv}
@@ -90,9 +98,8 @@ def _engine(pod: Pod, labels: Mapping[str, str]) -> Iterable[Track]:
             yield Track(f"vllm:{name}", labels, [(at, value) for at in times])
     for reason, rate in (("stop", pod.finished), ("error", 0.0)):
         yield _counter("vllm:request_success_total", {**labels, "finished_reason": reason}, rate=rate, times=times, pod=pod)
-    if pod.steps is not None:
-        rate = 0.0 if labels["engine"] in pod.stuck else pod.steps
-        yield _counter("vllm:iteration_tokens_total_count", labels, rate=rate, times=times, pod=pod)
+    steps = 0.0 if labels["engine"] in pod.stuck else pod.steps
+    yield _counter("vllm:iteration_tokens_total_count", labels, rate=steps, times=times, pod=pod)
     for name, rate in pod.extra.items():
         yield _counter(name, labels, rate=rate, times=times, pod=pod)
     if pod.ttft is not None:

@@ -7,7 +7,7 @@ from autopilot.domain.quantiles import interpolate, share_above
 from autopilot.domain.signals import Distribution, Gap, Measured, Unknown
 from tests.integration.catalog.conftest import Asked
 from tests.integration.catalog.fleets import BUSY, ERRORS, MIXED, ODD, PLAIN, RANDOM, RESTARTED
-from tests.integration.catalog.scenes import MINUTE
+from tests.integration.catalog.scenes import MINUTE, about
 
 BUCKETS = "sum by (fleet, le) (increase(vllm:time_to_first_token_seconds_bucket[60s]))"
 
@@ -49,21 +49,21 @@ def test_a_busy_fleet_reads_as_its_series_say(asked: Asked) -> None:
         **{("in_flight", over): Measured(9.0) for over in (None, MINUTE)},
     }
     assert readings.of("waiting_per_replica", over=MINUTE) == Measured(1.0)
-    assert readings.of("request_rate", over=MINUTE) == Measured(pytest.approx(1.5), count=pytest.approx(90.0))
+    assert readings.of("request_rate", over=MINUTE) == Measured(about(1.5), count=about(90.0))
     assert readings.of("in_flight_growth", over=MINUTE) == Measured(0.0)
     assert readings.of("stalled_replicas") == Measured(0.0)
-    assert readings.of("kv_usage", over=MINUTE) == Measured(pytest.approx(0.4))
-    assert readings.of("error_ratio", over=MINUTE) == Measured(0.0, count=pytest.approx(90.0))
+    assert readings.of("kv_usage", over=MINUTE) == Measured(about(0.4))
+    assert readings.of("error_ratio", over=MINUTE) == Measured(0.0, count=about(90.0))
     assert readings.by_replica("up") == {f"busy-{number}": Measured(1.0) for number in range(3)}
-    assert readings.by_replica("request_rate", over=MINUTE)["busy-0"] == Measured(pytest.approx(0.5))
+    assert readings.by_replica("request_rate", over=MINUTE)["busy-0"] == Measured(about(0.5))
 
 
 def test_ratios_rates_and_bandwidth_are_measured(asked: Asked) -> None:
     readings = asked.read(ERRORS)
 
-    assert readings.of("prefix_hit_ratio", over=MINUTE) == Measured(pytest.approx(0.75))
-    assert readings.of("prompt_token_rate", over=MINUTE) == Measured(pytest.approx(40.0))
-    assert readings.of("bandwidth_utilization", over=MINUTE) == Measured(pytest.approx(0.5))
+    assert readings.of("prefix_hit_ratio", over=MINUTE) == Measured(about(0.75))
+    assert readings.of("prompt_token_rate", over=MINUTE) == Measured(about(40.0))
+    assert readings.of("bandwidth_utilization", over=MINUTE) == Measured(about(0.5))
 
 
 def test_a_restart_makes_no_negative_or_spiked_rate(asked: Asked) -> None:

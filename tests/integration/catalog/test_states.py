@@ -18,7 +18,7 @@ from tests.integration.catalog.fleets import (
     STALE,
     STALLED,
 )
-from tests.integration.catalog.scenes import MINUTE
+from tests.integration.catalog.scenes import MINUTE, about
 
 
 def test_a_fleet_that_does_nothing_is_idle(asked: Asked) -> None:
@@ -91,7 +91,7 @@ def test_a_fleet_under_the_quorum_of_targets_is_unknown_in_every_signal(asked: A
 def test_one_silent_replica_of_three_makes_a_series_partial(asked: Asked, over: timedelta | None) -> None:
     readings = asked.read(SILENT_ONE)
 
-    assert readings.of("kv_usage", over=over) == Measured(pytest.approx(0.4), partial=True)
+    assert readings.of("kv_usage", over=over) == Measured(about(0.4), partial=True)
     assert readings.of("running", over=over) == Measured(6.0)
     assert _gap(readings.by_replica("kv_usage", over=over)["kv-0"]) is Gap.ABSENT
 

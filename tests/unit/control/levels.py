@@ -8,7 +8,7 @@ from autopilot.control.level import Level, advance_level
 from autopilot.control.load import LevelView
 from autopilot.domain.conditions import Truth
 from autopilot.domain.scaling import Bounds, DayOfLoad, LevelState, ProvenLoad, ScaleInLaw, ScalingLaw
-from autopilot.domain.signals import Entry, Gap, Measured, Reading, Readings, Unknown
+from autopilot.domain.signals import Entry, Measured, Reading, Readings
 from autopilot.domain.workloads import Replica, ReplicaState, Workload
 
 MINUTE = timedelta(minutes=1)
@@ -60,7 +60,7 @@ class Traffic:
 
 def evenly(replicas: int, total: float, **more: float) -> Traffic:
     """A load spread over a, b, c…"""
-    return Traffic({name: total / replicas for name in names(replicas)}, **more)  # type: ignore[arg-type]  # numbers only
+    return Traffic(dict.fromkeys(names(replicas), total / replicas), **more)  # type: ignore[arg-type]  # numbers only
 
 
 def names(count: int) -> tuple[str, ...]:
@@ -102,8 +102,3 @@ def after(state: LevelState, view: LevelView, *, passed: timedelta, tick: timede
         view = replace(view, now=view.now + tick)
         level = advance_level(level.state, view)
     return level
-
-
-def unknown(signal: str, *, replica: str | None = None, over: timedelta | None = None) -> Entry:
-    """A series that is not there."""
-    return Entry(signal, over, replica, Unknown(Gap.ABSENT))

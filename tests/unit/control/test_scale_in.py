@@ -26,7 +26,6 @@ from tests.unit.control.levels import (
     evenly,
     pending,
     serving,
-    unknown,
     view_of,
     workload,
 )
@@ -260,12 +259,9 @@ def test_without_a_cordon_and_without_an_empty_replica_nothing_goes() -> None:
 
 
 def test_a_restart_begins_stable_for_at_zero_and_keeps_what_was_learned() -> None:
-    restarted = after_restart(after(PROVEN, CALM, passed=STABLE_FOR).state)
+    before = after(PROVEN, CALM, passed=STABLE_FOR).state
+    restarted = after_restart(before)
 
     level = advance_level(restarted, at(CALM, NOON + STABLE_FOR + TICK))
 
-    assert (reason(level), level.state.of(TEMPLATE)) == (Reason.NOT_STABLE, PROVEN.of(TEMPLATE))
-
-
-def test_unknown_series_are_what_they_are_called() -> None:
-    assert unknown("up").reading == Unknown(Gap.ABSENT)
+    assert (reason(level), level.state.of(TEMPLATE)) == (Reason.NOT_STABLE, before.of(TEMPLATE))

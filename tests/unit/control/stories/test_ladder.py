@@ -17,11 +17,17 @@ SURGE = steps((0.0, 3.0), (300.0, 16.0))
 def test_a_breach_ends_with_more_replicas_and_a_verdict_of_helped() -> None:
     story = player(closed_loop(), scene(SURGE, seconds=1500)).run(at(1500))
 
-    remediation = closed(story.memory, "slow")[0]
+    remediation = closed(story.memory, "queued")[0]
 
     assert remediation.verdict is Verdict.HELPED
     assert remediation.attempts[0].verb is Verb.SCALE_OUT
     assert story.world.observe(story.fleet.ref).desired >= 3
+
+
+def test_an_alert_that_another_ladder_is_about_to_help_does_not_climb_to_people() -> None:
+    story = player(closed_loop(), scene(SURGE, seconds=1500)).run(at(1500))
+
+    assert story.told == []
 
 
 def test_a_step_starts_on_the_tick_on_which_its_alert_fires() -> None:

@@ -1,0 +1,141 @@
+"""From the daemon's own file to a daemon: every adapter is made here, and nowhere else."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from autopilot.adapters.clock import SystemClock
+from autopilot.adapters.engine_version import installed_version
+from autopilot.adapters.http import BasicAuth, HttpClient, HttpOptions
+from autopilot.adapters.journal import Retention, open_journal
+from autopilot.adapters.local.backend import LocalBackend
+from autopilot.adapters.notifier import QueueNotifier
+from autopilot.adapters.prometheus import PrometheusSource
+from autopilot.adapters.receivers import Deliver, to_file, to_log, to_webhook
+from autopilot.adapters.state import MemoryCodec, open_state
+from autopilot.adapters.telemetry import Telemetry
+from autopilot.adapters.workers import ActWorkers
+from autopilot.control.codec import memory_from_json, memory_to_json
+from autopilot.daemon.board import Board
+from autopilot.daemon.documents import PolicyCalendar, PolicyFiles
+from autopilot.daemon.history import History
+from autopilot.daemon.local_fleets import local_fleets, local_options
+from autopilot.daemon.looking import Eyes
+from autopilot.daemon.loop import Daemon, Rim, Settings
+from autopilot.policy.daemon import Auth, DaemonConfig, ReceiverConfig, SourceConfig, Tls
+from autopilot.policy.load_daemon import surroundings
+from autopilot.policy.values import Fleet
+from autopilot.ports import Backend, Journal, Source, StateLost
+
+log = structlog.get_logger()
+
+MANY_SERIES = 50_000  # rows of one answer: 1,000 fleets of ten replicas, with room (acceptance.md R-5)
+BODY_LIMIT = 64 * 1024 * 1024  # bytes of one answer: as many rows, at 250 bytes each, with room
+CODEC = MemoryCodec(memory_to_json, memory_from_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A daemon and the parts that others need to reach. `closing` undoes everything, in the right order."""
+
+    daemon: Daemon
+    rim: Rim
+    journal: Journal
+    sources: Mapping[str, Source]
+    closing: ExitStack
+
+
+def journal_path(config: DaemonConfig) -> Path:
+    """The journal lies beside the state."""
+    return Path(config.state).with_suffix(".journal.sqlite")
+
+
+def assemble(config: DaemonConfig) -> Assembled:
+    """Make a daemon. Raises StateInUse or StateLost; what was opened by then is closed again."""
+    with ExitStack() as opened:
+        assembled = _assemble(config, opened)
+        return replace(assembled, closing=opened.pop_all())
+
+
+def _assemble(config: DaemonConfig, opened: ExitStack) -> Assembled:
+    clock = SystemClock()
+    state = open_state(Path(config.state), CODEC)
+    opened.callback(state.store.close)
+    if state.lost:
+        log.error("memory_lost", moved_to=str(state.aside), held_for="one cooldown")
+    board = Board()
+    began = state.store.running()
+    telemetry = Telemetry(lambda: board.age(now=began + clock.running()) or clock.running())
+    kept = open_journal(journal_path(config), Retention(age=config.audit.retain), on_failure=_journal_failed(telemetry))
+    opened.callback(kept.journal.close)
+    notifier = QueueNotifier(_receivers(config), clock, telemetry.notification_undelivered)
+    notifier.start()
+    opened.callback(notifier.stop, timedelta(seconds=5))
+    backends, on_fleets = _backends(config, clock, opened)
+    eyes = eyes_of(config, backends)
+    documents = PolicyFiles([Path(path) for path in config.policies], surroundings(config), on_fleets)
+    workers = ActWorkers(backends, notifier)
+    rim = Rim(clock, eyes, documents, PolicyCalendar(), state.store, History(kept.journal), workers, telemetry, board)
+    settings = Settings(config.interval, config.storm.share, config.storm.from_fleets)
+    return Assembled(Daemon(rim, settings, memory_lost=state.lost), rim, kept.journal, eyes.sources, opened)
+
+
+def eyes_of(config: DaemonConfig, backends: Mapping[str, Backend]) -> Eyes:
+    """The sources of the configuration, and these backends."""
+    sources = {name: _source(source) for name, source in config.sources.items()}
+    intervals = {name: source.scrape_interval for name, source in config.sources.items()}
+    return Eyes(sources, intervals, backends, config.peak_bandwidth)
+
+
+def _journal_failed(telemetry: Telemetry) -> Callable[[StateLost], None]:
+    def failed(error: StateLost) -> None:
+        telemetry.journal_failed()
+        log.error("journal_failed", error=str(error))
+
+    return failed
+
+
+def _backends(
+    config: DaemonConfig, clock: SystemClock, opened: ExitStack
+) -> tuple[dict[str, Backend], Callable[[tuple[Fleet, ...]], None]]:
+    """The backends, and what is to be called with the fleets whenever the documents change."""
+    if config.local is None:
+        return {}, lambda _: None
+    version = installed_version(config.local.launch)
+    backend = LocalBackend(local_options(config.local), clock=clock, http=HttpClient(HttpOptions()))
+    backend.start(())
+    opened.callback(backend.close)
+
+    def manage(fleets: tuple[Fleet, ...]) -> None:
+        for fleet in local_fleets(fleets, version=version):
+            backend.manage(fleet)
+
+    return {"local": backend}, manage
+
+
+def _source(config: SourceConfig) -> Source:
+    options = _http(config.auth, config.tls)
+    http = HttpClient(replace(options, body_limit=BODY_LIMIT))
+    return PrometheusSource(config.url, http=http, series_limit=MANY_SERIES)
+
+
+def _http(auth: Auth | None, tls: Tls) -> HttpOptions:
+    basic = BasicAuth(auth.user, Path(auth.password_file)) if auth is not None and auth.user and auth.password_file else None
+    bearer = Path(auth.bearer_file) if auth is not None and auth.bearer_file else None
+    return HttpOptions(ca_file=Path(tls.ca_file) if tls.ca_file else None, bearer_file=bearer, basic=basic)
+
+
+def _receivers(config: DaemonConfig) -> dict[str, Deliver]:
+    return {name: _receiver(name, receiver) for name, receiver in config.receivers.items()}
+
+
+def _receiver(name: str, config: ReceiverConfig) -> Deliver:
+    if config.file is not None:
+        return to_file(Path(config.file))
+    if config.webhook is not None:
+        return to_webhook(config.webhook.url, _http(config.webhook.auth, config.webhook.tls))
+    return to_log(name)

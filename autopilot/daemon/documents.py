@@ -1,0 +1,65 @@
+"""The documents in force, read again whenever their content changes; what does not load keeps its last good version."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+
+from autopilot.adapters.calendar import open_windows
+from autopilot.policy.book import Book, Entry
+from autopilot.policy.load import Unreadable, load_documents
+from autopilot.policy.loaded import Loaded, book_of, carried_over
+from autopilot.policy.sources import read_sources
+from autopilot.policy.surroundings import Surroundings
+from autopilot.policy.values import Fleet
+
+log = structlog.get_logger()
+
+
+class PolicyFiles:
+    """Polls the resolved content: a ConfigMap changes by a swap of symlinks, and an inode says nothing then."""
+
+    def __init__(self, paths: Sequence[Path], around: Surroundings, on_fleets: Callable[[tuple[Fleet, ...]], None]) -> None:
+        self._paths = tuple(paths)
+        self._around = around
+        self._on_fleets = on_fleets
+        self._digest = b""
+        self._loaded = Loaded()
+        self._book = Book()
+
+    def book(self) -> Book:
+        """The documents in force now."""
+        sources = read_sources(self._paths)
+        digest = _digest(sources)
+        if digest != self._digest:
+            self._reload(sources)
+            self._digest = digest
+        return self._book
+
+    def _reload(self, sources: Mapping[str, bytes | Unreadable]) -> None:
+        loaded = load_documents(sources, self._around)
+        self._loaded = carried_over(self._loaded, loaded)
+        self._book = book_of(self._loaded)
+        for problem in self._book.problems:
+            log.error("document_refused", problem=problem)
+        log.info("documents_loaded", fleets=len(self._book.entries), problems=len(self._book.problems), files=len(sources))
+        self._on_fleets(tuple(entry.fleet for entry in self._book.entries))
+
+
+class PolicyCalendar:
+    """The calendar windows of policies."""
+
+    def open_windows(self, entry: Entry, at: datetime) -> tuple[str, ...]:
+        """The names of the policy's windows that are open at wall time `at`, sorted."""
+        windows = dict(entry.policy.windows) if entry.policy is not None else {}
+        return tuple(sorted(open_windows(windows, at)))
+
+
+def _digest(sources: Mapping[str, bytes | Unreadable]) -> bytes:
+    total = hashlib.sha256()
+    for name, content in sources.items():
+        body = content if isinstance(content, bytes) else repr(content).encode()
+        total.update(name.encode() + b"\0" + hashlib.sha256(body).digest())
+    return total.digest()

@@ -1,0 +1,104 @@
+"""The process: threads, signals, the web server, and an exit code that says how it ended."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from types import FrameType
+
+import structlog
+
+from autopilot.adapters.scheduler import Ticker, Tokens
+from autopilot.adapters.watchdog import DEAD, Watchdog
+from autopilot.daemon.assembly import Assembled
+from autopilot.policy.daemon import DaemonConfig
+from autopilot.web.app import Doors, make_app
+from autopilot.web.server import WebServer
+
+log = structlog.get_logger()
+
+SHORTLY = timedelta(seconds=5)  # for a thread to end
+LISTEN = timedelta(seconds=0.5)  # how soon a signal is noticed between two ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A daemon with everything that keeps it running."""
+
+    assembled: Assembled
+    config: DaemonConfig
+    on_listening: Callable[[str, int], None]
+
+    def run(self) -> int:
+        """Run until a signal. Returns the exit code: 0 after SIGTERM or SIGINT; a dead loop leaves with 70."""
+        with self.assembled.closing:
+            web = WebServer(make_app(self._doors()), self.config.http.host, self.config.http.port)
+            web.start()
+            self.on_listening(self.config.http.host, web.port)
+            try:
+                self._loop()
+            finally:
+                web.stop(SHORTLY.total_seconds())
+        return 0
+
+    def _loop(self) -> None:
+        stopping = threading.Event()
+        _on_signal(stopping)
+        tokens = Tokens()
+        ticker = Ticker(self.config.interval, tokens, self.assembled.rim.telemetry.scheduler_trouble)
+        watchdog = Watchdog(ticker, self.config.interval, self.assembled.rim.clock, _dead)
+        ticker.start()
+        watchdog.start()
+        log.info("started", interval_seconds=self.config.interval.total_seconds(), policies=list(self.config.policies))
+        try:
+            while not stopping.is_set():
+                if tokens.take(LISTEN) is not None and not stopping.is_set():
+                    self._tick(watchdog)
+        finally:
+            watchdog.stop(SHORTLY)
+            ticker.stop(SHORTLY)
+            self.assembled.daemon.stop()
+
+    def _tick(self, watchdog: Watchdog) -> None:
+        """A tick that fails for a bug of ours is not completed: the watchdog counts, health goes bad, and the fleet serves on."""
+        try:
+            self.assembled.daemon.tick()
+        except Exception:
+            log.exception("tick_failed")
+        else:
+            watchdog.tick_completed()
+
+    def _doors(self) -> Doors:
+        rim, daemon = self.assembled.rim, self.assembled.daemon
+        return Doors(
+            board=rim.board,
+            history=rim.history,
+            now=daemon.now,
+            interval=self.config.interval,
+            metrics=rim.telemetry.render,
+            ready=self._not_ready,
+            records=lambda fleet, last: self.assembled.journal.read(fleet, last=last),
+        )
+
+    def _not_ready(self) -> tuple[str, ...]:
+        """Why the daemon cannot do its work yet."""
+        status = self.assembled.rim.board.read().daemon
+        reasons = [] if status.ticks else ["no tick was completed yet"]
+        reasons += [f"source {name} does not answer" for name, source in self.assembled.sources.items() if not source.ready()]
+        return tuple(reasons)
+
+
+def _on_signal(stopping: threading.Event) -> None:
+    def stop(number: int, _: FrameType | None) -> None:
+        log.info("stopping", signal=signal.Signals(number).name)
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+
+
+def _dead() -> None:
+    """The loop cannot be got going again: leave at once, so that a supervisor starts a new process. The fleet serves on."""
+    os._exit(DEAD)

@@ -1,0 +1,49 @@
+"""What a tick says about itself in our own metrics."""
+
+from collections.abc import Iterator, Sequence
+
+from autopilot.adapters.telemetry import Telemetry
+from autopilot.control.audit import Record
+from autopilot.daemon.looking import Sight
+from autopilot.domain.remediations import Attempt, Phase, Remediation
+from autopilot.policy.book import Book
+
+
+def report(telemetry: Telemetry, book: Book, records: Sequence[Record], sight: Sight) -> None:
+    """Put one tick into the metrics."""
+    telemetry.config_reloaded(ok=not book.problems)
+    telemetry.policies_are({entry.policy.ref: entry.policy.hash for entry in book.entries if entry.policy is not None})
+    telemetry.fleets_are(frozenset(book.by_fleet))
+    for source, gap, _ in sight.failures:
+        telemetry.query_failed(source, gap)
+    for record in records:
+        _fleet(telemetry, book, record)
+
+
+def _fleet(telemetry: Telemetry, book: Book, record: Record) -> None:
+    ref = record.fleet
+    if record.wanted is not None:
+        telemetry.desired(ref, book.by_fleet[ref].fleet.pool.name, record.wanted)
+    for decision in record.decisions:
+        telemetry.decided(ref, decision)
+    telemetry.alerts_of(ref, frozenset(alert.name for alert in record.after.alerts))
+    for alert in record.after.alerts:
+        telemetry.alert(ref, alert)
+    for attempt in _judged(record):
+        telemetry.verdict(ref, attempt.verb, attempt.verdict)
+
+
+def _judged(record: Record) -> Iterator[Attempt]:
+    """The attempts that ended on this tick."""
+    already = {(one.id, index) for one in _all(record, after=False) for index, attempt in _ended(one)}
+    for one in _all(record, after=True):
+        yield from (attempt for index, attempt in _ended(one) if (one.id, index) not in already)
+
+
+def _all(record: Record, *, after: bool) -> tuple[Remediation, ...]:
+    memory = record.after if after else record.before
+    return tuple(one for one in (*memory.finished, memory.remediation, *memory.talks) if one is not None)
+
+
+def _ended(remediation: Remediation) -> Iterator[tuple[int, Attempt]]:
+    return ((index, attempt) for index, attempt in enumerate(remediation.attempts) if attempt.phase is Phase.ENDED)
