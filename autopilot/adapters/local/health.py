@@ -55,7 +55,8 @@ class Verdict(StrEnum):
 def look(history: History, vitals: Vitals, *, now: timedelta) -> History:
     """Take one look in."""
     failing = vitals.health in {Health.BAD, Health.REFUSED}
-    unwell = (history.unwell or now) if failing else None
+    began = now if history.unwell is None else history.unwell
+    unwell = began if failing else None
     if vitals.beat is None:
         # Late and silent may be a stall; well but silent is an engine without statistics: no ground to judge it.
         progress = now if vitals.health is Health.OK else history.progress

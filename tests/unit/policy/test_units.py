@@ -37,7 +37,9 @@ def test_a_misspelt_duration_is_refused_with_the_right_spelling(text: object, me
     assert str(refused.value).split()[-1] == meant
 
 
-@pytest.mark.parametrize("value", ["", " ", "soon", "-5m", "5", "1h 30m ago", "٣m", "9999999999y", None, True, [], {}, 5, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "value", ["", " ", "soon", "-5m", "5", "1h 30m ago", "٣m", "9999999999y", None, True, [], {}, 5, float("inf"), float("nan")]
+)
 def test_what_is_no_duration_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         parse_duration(value)

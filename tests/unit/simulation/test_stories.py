@@ -104,26 +104,37 @@ def test_while_replicas_load_for_ten_minutes_they_are_not_asked_for_twice() -> N
     assert max(over) <= 0
 
 
-def test_what_never_gets_a_place_is_taken_back_and_left_alone_for_a_while() -> None:
+def test_what_never_gets_a_place_is_taken_back_and_left_alone_for_longer_each_time() -> None:
     """R-29, second half."""
-    scene = a_scene(steps((0.0, 1.5 * ONE), (600.0, 3 * ONE)), peak=3 * ONE, minutes=24, replicas=2)
+    scene = a_scene(steps((0.0, 1.5 * ONE), (600.0, 3 * ONE)), peak=3 * ONE, minutes=40, replicas=2)
     scene = replace(scene, start_up=StartUp(seconds=60.0, places=2))
     rule = ProvenLoad(Bounds(1, 8), law=replace(LAW, start_within=5 * MINUTE))
     fleet = SimulatedFleet(scene, seeded(1))
-    reasons: list[Reason] = []
+    rests: dict[timedelta, list[int]] = {}
 
     def look() -> None:
-        move = rule.level.move if rule.level is not None else None
-        if isinstance(move, Stay):
-            reasons.append(move.reason)
+        bar = rule.state.bar
+        if bar is not None and fleet.now < bar.until:
+            rests.setdefault(bar.rest, []).append(fleet.observe(FLEET).desired)
 
-    waits_for(fleet, rule, until=17 * MINUTE, look=look)
+    waits_for(fleet, rule, until=40 * MINUTE, look=look)
 
-    assert (fleet.observe(FLEET).desired, len(fleet.observe(FLEET).serving)) == (2, 2)
-    assert Reason.PENDING_COVERS in reasons
-    assert reasons[-1] is Reason.NO_CAPACITY
+    assert list(rests) == [5 * MINUTE, 10 * MINUTE]
+    assert all(counts == sorted(counts, reverse=True) and counts[-1] == 2 for counts in rests.values())
     assert rule.state.bar is not None
     assert "gpu" in rule.state.bar.message
+
+
+def test_the_reason_for_a_rest_is_the_want_of_capacity() -> None:
+    scene = a_scene(constant(3 * ONE), peak=3 * ONE, minutes=8, replicas=2)
+    scene = replace(scene, start_up=StartUp(seconds=60.0, places=2))
+    rule = ProvenLoad(Bounds(1, 8), law=replace(LAW, start_within=2 * MINUTE))
+
+    play(SimulatedFleet(scene, seeded(1)), rule, until=6 * MINUTE)
+
+    assert rule.level is not None
+    assert isinstance(rule.level.move, Stay)
+    assert rule.level.move.reason is Reason.NO_CAPACITY
 
 
 def test_a_crash_changes_no_count_by_itself() -> None:
