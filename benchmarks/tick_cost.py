@@ -107,11 +107,12 @@ def _prove(readings: Mapping[FleetRef, Readings]) -> None:
 
 
 def _each_query(source: PrometheusSource, queries: Sequence[Query]) -> None:
-    print("each query alone, at the server: seconds, rows, text")
+    print("each query alone: the server's CPU s, wall s, CPU s here, rows, text")
     for query in queries:
-        watch = Watch()
+        before, watch = _server_cpu(source), Watch()
         answer = source.instant(query.promql, at=NOW, deadline_seconds=DEADLINE_SECONDS)
-        print(f"  {watch.read().wall_seconds:6.2f} {len(answer.samples):7d}  {query.series.text[:110]}")
+        cost, theirs = watch.read(), _server_cpu(source) - before
+        print(f"  {theirs:6.2f} {cost.wall_seconds:6.2f} {cost.cpu_seconds:6.3f} {len(answer.samples):7d}  {query.series.text[:100]}")
 
 
 def _answer(answer: Answer | QueryFailed) -> Answer | Failure:

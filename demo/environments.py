@@ -27,7 +27,8 @@ ENGINE_CHECK = """
 from importlib.metadata import entry_points
 import torch, transformers
 from vllm import ModelRegistry
-assert any(p.name == "paced" for p in entry_points(group="vllm.general_plugins")), "error: the paced engine is not registered"
+if not any(point.name == "paced" for point in entry_points(group="vllm.general_plugins")):
+    raise SystemExit("error: the paced engine is not registered")
 """
 
 

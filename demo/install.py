@@ -81,8 +81,9 @@ def _missing_of(environment: Environment, cache: Path) -> list[Job]:
 def _job(environment: Environment, step: Step, mark: str, cache: Path) -> Job:
     def do(progress: Progress) -> None:
         _require_room(environment)
-        _try(environment, step, cache / "logs" / f"{environment.name}-{step.name}.log", progress)
         stamp = environment.stamp(step)
+        stamp.unlink(missing_ok=True)
+        _try(environment, step, cache / "logs" / f"{environment.name}-{step.name}.log", progress)
         stamp.parent.mkdir(exist_ok=True)
         stamp.write_text(mark)  # last of all: without it the step counts as not done
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -108,7 +109,7 @@ def run(command: Command, progress: Progress) -> bool:
     """Run it in a process group of its own and say whether it succeeded; False also when it ran out of time."""
     command.log.parent.mkdir(parents=True, exist_ok=True)
     with command.log.open("ab") as log:
-        log.write(f"\n$ {' '.join(command.argv)}\n".encode())
+        log.write(f"\n$ {shlex.join(command.argv)!r}\n".encode())  # on one line, whatever it contains
         log.flush()
         process = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
@@ -150,5 +151,5 @@ def last_line(log: Path) -> str:
 def complaint(log: Path) -> str:
     """Give the line of the log that names the error: the last with the word in it, else the last of all."""
     lines = log.read_text(errors="replace").splitlines()
-    errors = [line.strip() for line in lines if "error" in line.lower()]
+    errors = [line.strip() for line in lines if "error" in line.lower() and not line.startswith("$ ")]
     return errors[-1] if errors else last_line(log)

@@ -1,11 +1,16 @@
 """The alerts of one fleet on one tick."""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from autopilot.control.judgement import Look, judge
 from autopilot.control.seen import Case
 from autopilot.domain.alerts import Alert, AlertRule, AlertState, advance
 from autopilot.domain.conditions import Truth, symptoms
+from autopilot.domain.logical_time import ZERO
+from autopilot.domain.workloads import Replica
+
+FIRST_SCRAPES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,17 @@ def evaluate(case: Case) -> Alerting:
 
 
 def _one(rule: AlertRule, alert: Alert, case: Case) -> Alert:
-    names = tuple(replica.name for replica in case.workload.serving) if case.workload is not None else ()
+    names = tuple(replica.name for replica in case.workload.serving if _should_tell(replica, case)) if case.workload is not None else ()
     look = Look(readings=case.seen.readings, firing=alert.firing, calm=alert.calm, now=case.seen.now, replicas=names)
     judgement = judge(rule.condition, look)
     advanced = advance(alert, rule, judgement.truth, now=case.seen.now)
     return replace(advanced, calm=judgement.calm, undecided=judgement.undecided)
+
+
+def _should_tell(replica: Replica, case: Case) -> bool:
+    """Whether a replica's silence is a gap: not while it has only just become ready (acceptance.md, R-6)."""
+    loading = timedelta(seconds=replica.load_seconds) if replica.load_seconds is not None else ZERO
+    return replica.age - loading > FIRST_SCRAPES * case.seen.scrape_interval
 
 
 def _was_firing(alert: Alert, remembered: dict[str, Alert]) -> bool:

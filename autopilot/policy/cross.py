@@ -30,7 +30,7 @@ Keys = Callable[[Draft], Iterable[tuple[Hashable, Path]]]
 
 
 def _names(draft: Draft) -> Iterator[tuple[Hashable, Path]]:
-    if draft.ref is not None and draft.kind:
+    if draft.ref is not None and draft.kind and not draft.read.broken:
         yield (draft.kind, draft.ref), ("metadata", "name")
 
 

@@ -3,15 +3,24 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from autopilot.policy.problems import Path
+from autopilot.policy.problems import Path, quoted
 from autopilot.policy.shapes import PositiveNumber, Quantile, Shape, Text, Whole, Word
 from autopilot.policy.units import ShortTime
 
 # Which unit is right depends on the signal, so a threshold stays as written until its signal is known.
 Threshold: TypeAlias = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | str
-OnUnknown: TypeAlias = Literal["hold", True, False]
+
+
+def _on_unknown(value: object) -> object:
+    """Refuse 1 and 0, which equal true and false. Raises ValueError."""
+    if value == "hold" or isinstance(value, bool):
+        return value
+    raise ValueError(f"{quoted(value)} is not known here, write hold, true or false")
+
+
+OnUnknown = Annotated[Literal["hold", True, False], BeforeValidator(_on_unknown)]
 
 
 class SignalLeaf(Shape):

@@ -1,13 +1,29 @@
 """`kind: Fleet`: the replicas that serve one model, where they live, and what may ever exist."""
 
+import math
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from autopilot.policy.shapes import Count, LabelName, Metadata, Name, Positive, PositiveNumber, Shape, Text, Whole, Word
 
 ArgumentName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9]+(-[a-zA-Z0-9]+)*(\.[a-zA-Z0-9_.-]+)?$", max_length=200)]
-ArgumentValue = Annotated[str, Field(max_length=65_536)] | Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | float
+
+
+def _argument(value: object) -> object:
+    """Keep a single value as it is. Raises ValueError for what a command line cannot hold."""
+    finite = not isinstance(value, float) or math.isfinite(value)
+    if isinstance(value, str | bool | int | float) and finite and len(str(value)) <= LONGEST_ARGUMENT:
+        return value
+    raise ValueError("an argument has one value; write lists and mappings as vLLM reads them, as one quoted text of JSON")
+
+
+LONGEST_ARGUMENT = 65_536
+ArgumentValue = Annotated[
+    bool | int | float | str,
+    BeforeValidator(_argument),
+    WithJsonSchema({"type": ["boolean", "integer", "number", "string"]}),
+]
 # A name here says who else writes a field; anybody's name will do, these are the ones people mean.
 Writer = Word
 

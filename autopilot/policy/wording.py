@@ -1,6 +1,7 @@
 """What pydantic found, as complaints in words that say what to write instead."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
@@ -45,7 +46,10 @@ def validated(model: type[Model], value: object) -> Model | tuple[Complaint, ...
     try:
         return model.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:
-        return tuple(dict.fromkeys(_complaints(error, model, value)))
+        found: dict[Path, dict[str, None]] = defaultdict(dict)
+        for complaint in _complaints(error, model, value):
+            found[complaint.path][complaint.what] = None  # each member of a union complains
+        return tuple(Complaint(path, "; or ".join(whats)) for path, whats in found.items())
 
 
 def _complaints(error: ValidationError, model: type[BaseModel], value: object) -> Iterator[Complaint]:

@@ -129,8 +129,8 @@ class SimulatedFleet:
         while self._at < until:
             next_scrape = (self._at // scrape + 1) * scrape
             self._pass(min(until, next_scrape))
-            if self._at == next_scrape and not self._all_dark():
-                self._prometheus.scrape(self._live(), self._at, self._silent())
+            if self._at == next_scrape:
+                self._scrape()
 
     def readings(self) -> Readings:
         """What Prometheus knows now."""
@@ -192,6 +192,12 @@ class SimulatedFleet:
             self.tally.ttfts.append(chosen.take(request))
         self._next, self._at = at, until
         self._come_up()
+
+    def _scrape(self) -> None:
+        if self._all_dark():
+            self._prometheus.forget()
+        else:
+            self._prometheus.scrape(self._live(), self._at, self._silent())
 
     def _come_up(self) -> None:
         self._place()

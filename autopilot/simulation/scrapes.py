@@ -64,6 +64,7 @@ class Prometheus:
         """Scrape every `interval` seconds."""
         self.interval = interval
         self._series: dict[str, deque[Scraped]] = {}
+        self._known: tuple[tuple[str, ...], Readings] | None = None  # of these replicas, as of the last scrape
 
     def scrape(self, replicas: Iterable[SimulatedReplica], at: float, silent: frozenset[str]) -> None:
         """Take one sample of each replica; series of replicas that are gone are dropped."""
@@ -73,10 +74,21 @@ class Prometheus:
             if replica.name not in silent:
                 self._append(replica, at)
         self._series = {name: samples for name, samples in self._series.items() if name in names}
+        self._known = None
 
     def readings(self, replicas: Iterable[SimulatedReplica], at: float) -> Readings:
-        """Everything that is known of a fleet at a moment."""
+        """Everything that is known of a fleet at a moment; between two scrapes nothing new is."""
         live = list(replicas)
+        names = tuple(replica.name for replica in live)
+        if self._known is None or self._known[0] != names:
+            self._known = (names, self._derive(live, at))
+        return self._known[1]
+
+    def forget(self) -> None:
+        """Time has passed without a scrape: what is known may be stale."""
+        self._known = None
+
+    def _derive(self, live: list[SimulatedReplica], at: float) -> Readings:
         windows = {replica.name: window for replica in live if (window := self._window(replica.name, at)) is not None}
         due = [replica for replica in live if at - replica.serving_from > STALE_SCRAPES * self.interval]
         told = sum(replica.name in windows for replica in due)
@@ -97,7 +109,7 @@ class Prometheus:
         series.append(Scraped(at, replica.running, replica.waiting, *growth))
 
     def _window(self, name: str, at: float) -> Window | None:
-        samples = tuple(sample for sample in self._series.get(name, ()) if sample.at >= at - WINDOW)
+        samples = tuple(sample for sample in self._series.get(name, ()) if sample.at > at - WINDOW)
         fresh = bool(samples) and at - samples[-1].at <= STALE_SCRAPES * self.interval
         return Window(samples) if fresh else None
 
@@ -154,11 +166,13 @@ def _ttft(windows: list[Window], *, partial: bool) -> Reading:
     if not windows:
         return Unknown(Gap.ABSENT)
     grown = [[b - a for a, b in zip(w.samples[0].buckets, w.newest.buckets, strict=True)] for w in windows]
+    # increase() extrapolates from the first and the last sample to the edges of the window.
+    missed = WINDOW / max(window.span for window in windows)
     counts, below = [], 0
     for bucket in map(sum, zip(*grown, strict=True)):
         below += bucket
-        counts.append(float(below))
-    total = sum(window.newest.ttft_seconds - window.samples[0].ttft_seconds for window in windows)
+        counts.append(below * missed)
+    total = missed * sum(window.newest.ttft_seconds - window.samples[0].ttft_seconds for window in windows)
     return Distribution(EDGES, tuple(counts), total=total, partial=partial)
 
 

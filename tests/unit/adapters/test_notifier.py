@@ -225,7 +225,7 @@ def test_telling_does_not_wait_for_a_delivery(slow: Slow) -> None:
 
     assert clock.running() < SECOND
     slow.leave.set()
-    assert eventually(lambda: len(slow.taken) == 101, within=5)
+    assert eventually(lambda: len(slow.taken) == 101, within=20)
     assert notifier.stop(SOON) == 0
 
 
@@ -242,7 +242,7 @@ def test_a_thread_delivers_what_is_told_and_tries_again() -> None:
     notifier.start()
     notifier.tell(message("a"))
 
-    assert eventually(lambda: mailbox.keys == ["a"], within=5)
+    assert eventually(lambda: mailbox.keys == ["a"], within=20)
     assert notifier.stop(SOON) == 0
 
 
@@ -250,6 +250,6 @@ def test_a_stop_says_how_much_is_left(scene: Scene) -> None:
     scene.oncall.failure = DeliveryFailed("down")
     scene.notifier.start()
     scene.notifier.tell(message("a"))
-    eventually(lambda: scene.oncall.attempts, within=5)
+    eventually(lambda: scene.oncall.attempts, within=20)
 
     assert scene.notifier.stop(SOON) == 1

@@ -167,7 +167,7 @@ def test_a_scheduler_that_dies_of_its_trigger_ends_the_process(ticker: tuple[Tic
     ticking.start()
     watchdog.start()
 
-    assert eventually(lambda: deaths, within=5)
+    assert eventually(lambda: deaths, within=20)
     assert watchdog.stop(SOON)
     assert deaths == ["dead"]
 
@@ -180,7 +180,7 @@ def test_a_scheduler_that_dies_once_is_brought_back_and_ticks(ticker: tuple[Tick
     ticking.add("broken", Broken())
     ticking.start()
     tokens.take(SOON)
-    eventually(lambda: not ticking.alive(), within=5)
+    eventually(lambda: not ticking.alive(), within=20)
     ticking.add("broken", every(timedelta(hours=1)))
 
     watchdog.check()

@@ -6,7 +6,7 @@ import pytest
 from autopilot.actions import Diagnose, Notify, Relocate, Retune, Scale
 from autopilot.actions.retune import MaxModelLen
 from autopilot.domain.alerts import Severity
-from autopilot.domain.conditions import All, AlertmanagerLeaf, AnyOf, BurnRateLeaf, Comparison, Condition, Leaf, Not, Per, Truth, leaves
+from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, BurnRateLeaf, Comparison, Condition, Leaf, Not, Per, Truth, leaves
 from autopilot.domain.scaling import Bound, Demand, ScaleInLaw, ScalingLaw
 from autopilot.domain.verbs import Mode, Verb
 from autopilot.domain.windows import CronWindow, SpanWindow

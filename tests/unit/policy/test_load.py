@@ -35,7 +35,7 @@ def test_a_problem_is_written_as_compilers_write_theirs() -> None:
 BROKEN: list[tuple[str, bytes | Unreadable, int, int]] = [
     ("empty", b"", 1, 1),
     ("only-comments", b"# later\n", 1, 1),
-    ("half-written", FLEET.encode()[:150], 6, 12),
+    ("half-written", b"kind: Fleet\nmetadata: {name: x, na", 2, 23),
     ("not-utf-8", FLEET.encode() + b"\xff", 12, 1),
     ("utf-16", FLEET.encode("utf-16"), 1, 1),
     ("too-large", b"#" * (LARGEST + 1), 1, 1),
@@ -52,11 +52,11 @@ BROKEN: list[tuple[str, bytes | Unreadable, int, int]] = [
 def test_a_file_that_is_no_good_is_a_problem_with_a_place_and_hides_nothing_else(
     content: bytes | Unreadable, line: int, column: int
 ) -> None:
-    loaded = load_documents({"bad.yaml": content, "good.yaml": (FLEET + SEPARATOR + POLICY).encode()})
+    loaded = load_documents({"bad.yaml": content, "good.yaml": (OTHER + SEPARATOR + OTHER_POLICY).encode()})
 
     problem = loaded.problems[0]
     assert (problem.file, problem.line, problem.column) == ("bad.yaml", line, column)
-    assert [str(document.ref) for document in loaded.documents if document.good] == ["llm/chat", "llm/chat"]
+    assert [str(document.ref) for document in loaded.documents if document.good] == ["llm/code", "llm/code"]
 
 
 def test_a_document_that_does_not_load_is_still_known_by_name() -> None:

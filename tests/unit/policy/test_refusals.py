@@ -58,7 +58,7 @@ WRONG_POLICY = [
     ("by: shortfall", "by: many", "spec.remedies.0.steps.0.do.scale.by"),
     ("{scale: {by: shortfall}}", "{scal: {by: shortfall}}", "spec.remedies.0.steps.0.do.scal"),
     ("{scale: {by: shortfall}}", "{scale: {}, notify: {receivers: [a]}}", "spec.remedies.0.steps.0.do"),
-    ("{scale: {by: shortfall}}", "{notify: {receivers: [a]}}", "spec.remedies.0.steps.0.verify"),
+    ("{scale: {by: shortfall}}, repeat: 3", "{notify: {receivers: [a]}}", "spec.remedies.0.steps.0.verify"),
     (", verify: {within: 2m}", "", "spec.remedies.0.steps.0"),
     ("{within: 2m}", "{heldFor: 2m}", "spec.remedies.0.steps.0.verify.within"),
     ("{within: 2m}", "{within: 2m, when: {signal: wait, above: 1}}", "spec.remedies.0.steps.0.verify.when.signal"),
@@ -79,7 +79,7 @@ WRONG_POLICY = [
 def test_a_mistake_in_a_policy_is_found_where_it_is(old: str, new: str, path: str) -> None:
     loaded = load(FLEET + SEPARATOR + changed(POLICY, old, new))
 
-    assert paths(loaded) == [path]
+    assert set(paths(loaded)) == {path}
 
 
 WRONG_FLEET = [
@@ -107,7 +107,7 @@ WRONG_FLEET = [
 def test_a_mistake_in_a_fleet_is_found_where_it_is(text: str, old: str, new: str, path: str) -> None:
     loaded = load(changed(text, old, new))
 
-    assert paths(loaded) == [path]
+    assert set(paths(loaded)) == {path}
 
 
 GPU_POOL = """\
@@ -141,14 +141,14 @@ def test_every_problem_of_a_file_is_told_at_once_with_its_line() -> None:
         ("Europe/Berlin", "Europe/Bonn"),  # 7
         ("stableFor: 10m", "stableFor: 10min"),  # 10
         ("signal: ttft", "signal: tfft"),  # 14: only meaning shows it
-        ("for: 1m", "fro: 1m"),  # 15
+        ("for: 1m", "fro: 1m"),  # 15, and missing in 12
         ("alert: slow", "alert: slo"),  # 17
         ("by: shortfall", "by: 0"),  # 19
     ]:
         text = changed(text, old, new)
     loaded = load(FLEET, text)
 
-    assert {problem.line for problem in loaded.problems} == {5, 7, 10, 14, 15, 17, 19}
+    assert {problem.line for problem in loaded.problems} == {5, 7, 10, 12, 14, 15, 17, 19}
 
 
 def test_nothing_is_complained_of_that_only_stems_from_another_mistake() -> None:

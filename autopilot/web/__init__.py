@@ -1,0 +1,1 @@
+"""The daemon's HTTP doors: health, metrics and the read-only API."""
