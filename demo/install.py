@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -182,6 +183,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object a line instead of text")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where to install (default: .cache in the checkout)")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that pip, in a group of its own, ends with us
     began = time.monotonic()
     try:
         install((asked.only,) if asked.only else PARTS, asked.cache.resolve(), JsonLines if asked.json else Lines)

@@ -6,9 +6,9 @@ from datetime import timedelta
 from math import inf
 
 from autopilot.catalog.answers import Column, Identity
+from autopilot.catalog.queries import STALE_AFTER
 from autopilot.domain.signals import Gap, Measured, Unknown
 
-STALE_AFTER = 3  # scrape intervals: a sample that is older is no sample (R-7)
 SETTLED_AFTER = 3  # scrape intervals: a younger replica is no gap (R-6)
 QUORUM_PERCENT = 80  # of the settled replicas, else the whole fleet is unknown (R-6)
 
@@ -23,13 +23,14 @@ class LiveReplica:
 
 @dataclass(frozen=True, slots=True)
 class Scrapes:
-    """What is known about the scrapes of a group of fleets: when each last worked, when it last gave samples.
+    """What is known about the scrapes of a group of fleets: when each last worked, who gave samples, whose are old.
 
     `at` is the Unix time of the questions, `interval` the time between two scrapes.
     """
 
     up: Column
-    fresh: Column
+    running: Column
+    old: Column
     at: float
     interval: timedelta
 
@@ -43,7 +44,7 @@ class Coverage:
     """Which replicas are heard.
 
     `settled` should be heard, `expected` are those of them whose target is up, `reporting` gave samples that are
-    recent. `blind` is why nothing about this fleet is known; `shaky` that the coverage itself could not be seen.
+    recent; `unheard` is why the other live ones are not. `blind` is why nothing about this fleet is known; `shaky` that the coverage itself could not be seen.
     """
 
     live: tuple[LiveReplica, ...]
@@ -51,6 +52,7 @@ class Coverage:
     settled: frozenset[str]
     expected: frozenset[str]
     reporting: tuple[str, ...]
+    unheard: Mapping[str, Unknown]
     blind: Unknown | None
     shaky: bool
 
@@ -69,15 +71,17 @@ def cover(live: Sequence[LiveReplica], scrapes: Scrapes, identity: Identity) -> 
     expected = settled if unasked else settled.intersection(works)
     # a replica that has just become ready may not be a target yet
     maybe = [name for name, reading in up.items() if reading == _NO_TARGET and name not in settled]
-    heard = list(up) if unasked else works + maybe
+    targets = list(up) if unasked else works + maybe
+    unheard = {name: reason for name in up if (reason := _unheard(name, targets, scrapes, identity)) is not None}
     return Coverage(
         live=tuple(live),
         up=up,
         settled=settled,
         expected=expected,
-        reporting=tuple(name for name in heard if _fresh(name, scrapes, identity)),
+        reporting=tuple(name for name in targets if name not in unheard),
+        unheard=unheard,
         blind=_blind(live, settled, expected),
-        shaky=any(column.gap is not None or column.warned for column in (scrapes.up, scrapes.fresh)),
+        shaky=any(column.gap is not None or column.warned for column in (scrapes.up, scrapes.running, scrapes.old)),
     )
 
 
@@ -96,9 +100,15 @@ def _up(name: str, scrapes: Scrapes, identity: Identity) -> Measured | Unknown:
     return Measured(1.0 if at > 0 else 0.0, partial=scrapes.up.warned) if 0 <= at < inf else Unknown(Gap.NON_FINITE, name)
 
 
-def _fresh(name: str, scrapes: Scrapes, identity: Identity) -> bool:
-    at = scrapes.fresh.of(identity).get(name)
-    return scrapes.fresh.gap is not None or (at is not None and scrapes.recent(at))
+def _unheard(name: str, targets: Sequence[str], scrapes: Scrapes, identity: Identity) -> Unknown | None:
+    """Why nothing of a replica counts. An engine always shows how many requests run: who does not, shows nothing."""
+    if name not in targets:
+        return Unknown(Gap.STALE, f"the target of {name} is not up")
+    if name in scrapes.old.of(identity):
+        return Unknown(Gap.STALE, f"the newest sample of {name} is {scrapes.old.of(identity)[name]:.0f} s old")
+    if scrapes.running.gap is None and name not in scrapes.running.of(identity):
+        return Unknown(Gap.ABSENT, f"{name} does not show its running requests")
+    return None
 
 
 def _blind(live: Sequence[LiveReplica], settled: frozenset[str], expected: frozenset[str]) -> Unknown | None:

@@ -12,6 +12,7 @@ from autopilot.catalog.numbers import Line, read
 from autopilot.catalog.queries import BASE, Group, Need, Query, Target, groups, idleness, needed
 from autopilot.catalog.recipes import RECIPES
 from autopilot.catalog.series import Series
+from autopilot.catalog.signals import RUNNING
 from autopilot.domain.samples import Answer
 from autopilot.domain.signals import Entry, Readings
 from autopilot.domain.workloads import FleetRef
@@ -38,7 +39,7 @@ def _group(
     group: Group, answers: Mapping[Query, Answer | Failure], live: Mapping[FleetRef, Sequence[LiveReplica]], at: float
 ) -> Iterable[tuple[FleetRef, Readings]]:
     found = columns(group, answers)
-    scrapes = Scrapes(found[series.UP], found[series.FRESH], at, group.scrape_interval)
+    scrapes = Scrapes(found[series.UP], found[series.newest(RUNNING)], found[series.OLD], at, group.scrape_interval)
     standing = found[series.stalled(group.scrape_interval)]
     lines: dict[frozenset[Need], tuple[Line, ...]] = {}
     for target in group.targets:
@@ -58,12 +59,11 @@ def _look(target: Target, group: Group, scrapes: Scrapes, *, live: Sequence[Live
 
 
 def _line(need: Need, group: Group, found: Mapping[Series, Column]) -> Line:
-    quiet = idleness(need, group)
     return Line(
         need=need,
         recipe=RECIPES[need.signal],
         parts=tuple(found.get(wanted, NOT_ASKED) for wanted in needed(need, group)),
-        quiet=found.get(quiet, NOT_ASKED) if quiet is not None else None,
+        idleness=tuple(found.get(wanted, NOT_ASKED) for wanted in idleness(need, group)),
         window=group.window(need.over) if need.over is not None else None,
         by_replica=need.signal in _BY_REPLICA or need not in BASE,
     )

@@ -9,19 +9,21 @@ from autopilot.catalog.judging import Look
 WHOLE = 0.75  # of the scrapes that fit into the window: one in four may be lost
 
 
-def quiet_replicas(quiet: Column | None, window: timedelta | None, look: Look) -> frozenset[str]:
-    """The replicas that were seen to do nothing for the whole window, or for all of their life in it."""
-    if quiet is None or window is None or quiet.gap is not None or quiet.warned:
+def quiet_replicas(idleness: tuple[Column, ...], window: timedelta | None, look: Look) -> frozenset[str]:
+    """The replicas that were seen to do nothing for the whole window, or for all of their life in it.
+
+    `idleness` are the scrapes at which nothing ran or waited, and how many requests finished.
+    """
+    if window is None or not idleness or any(column.gap is not None or column.warned for column in idleness):
         return frozenset()
-    rows = quiet.of(look.identity)
-    if not rows:
-        return frozenset()
+    scrapes, finished = (column.of(look.identity) for column in idleness)
     reporting = look.coverage.reporting
     return frozenset(
         replica.name
-        for replica in look.coverage.live
+        for replica in (look.coverage.live if scrapes else ())
         if replica.name in reporting
-        and rows.get(replica.name, 0.0) >= enough(min(window, replica.ready_for), scrape_interval=look.scrape_interval)
+        and finished.get(replica.name) == 0.0
+        and scrapes.get(replica.name, 0.0) >= enough(min(window, replica.ready_for), scrape_interval=look.scrape_interval)
     )
 
 

@@ -72,9 +72,7 @@ def silence(name: str, column: Column, look: Look) -> Unknown:
     row = column.of(look.identity).get(name)
     if row is None:
         return Unknown(Gap.ABSENT, f"{name} does not export it")
-    if name not in look.coverage.reporting:
-        return Unknown(Gap.STALE, f"{name} gives no recent samples")
-    return Unknown(Gap.NON_FINITE, f"{name} reads {row}")
+    return look.coverage.unheard.get(name) or Unknown(Gap.NON_FINITE, f"{name} reads {row}")
 
 
 def _gap(values: Mapping[str, float], column: Column, look: Look) -> Unknown | None:

@@ -29,7 +29,7 @@ class Line:
     need: Need
     recipe: Recipe
     parts: tuple[Column, ...]
-    quiet: Column | None
+    idleness: tuple[Column, ...]
     window: timedelta | None
     by_replica: bool = True
 
@@ -65,7 +65,7 @@ def _number(line: Line, recipe: Scalar, look: Look) -> Readout:
     """Sums and means of one number per replica."""
     least = float("-inf") if recipe.signed else 0.0
     judged = reduce(joined, [judge(column, look, least=least) for column in line.parts])
-    quiet = quiet_replicas(line.quiet, line.window, look)
+    quiet = quiet_replicas(line.idleness, line.window, look)
     fleet = _whole(line, recipe, judged, look=look, quiet=quiet)
     if not line.by_replica:
         return Readout(fleet, {})
@@ -79,7 +79,7 @@ def _number(line: Line, recipe: Scalar, look: Look) -> Readout:
 def _whole(line: Line, recipe: Scalar, judged: Judged, *, look: Look, quiet: frozenset[str]) -> Reading:
     if judged.gap is not None:
         return judged.gap
-    if not judged.partial and line.quiet is not None and is_idle(quiet, look):
+    if not judged.partial and line.idleness and is_idle(quiet, look):
         return _IDLE
     total = sum(judged.values.values())
     value = total / len(judged.values) if recipe.fold is Fold.MEAN else total
@@ -91,7 +91,7 @@ def _share(line: Line, look: Look) -> Readout:
     """The first column's part of the second. Of nothing there is no share: idle or unknown, never 0."""
     part, whole = (judge(column, look) for column in line.parts)
     both = [name for name in whole.values if name in part.values]
-    quiet = quiet_replicas(line.quiet, line.window, look)
+    quiet = quiet_replicas(line.idleness, line.window, look)
     doubtful = part.doubtful or whole.doubtful
     replicas: dict[str, Reading] = {
         name: _IDLE if name in quiet else _ratio(line, part.values[name], whole.values[name], partial=doubtful) for name in both
@@ -143,7 +143,7 @@ def _histogram(line: Line, look: Look) -> Reading:
         return Unknown(Gap.STALLED, f"no engine step on {', '.join(sorted(stalled)[:5])}")
     doubtful = any(column.warned or column.gap is not None for column in line.parts)
     partial = exports.partial or doubtful or stalled is None or bool(stalled)
-    if not partial and is_idle(quiet_replicas(line.quiet, line.window, look), look):
+    if not partial and is_idle(quiet_replicas(line.idleness, line.window, look), look):
         return _IDLE
     return _summed(distribution(rows, edges.of(look.identity)), sums=sums, look=look, partial=partial)
 
@@ -191,7 +191,7 @@ def _bandwidth(line: Line, look: Look) -> Readout:
         return Readout(gap, {replica.name: gap for replica in look.coverage.live})
     (traffic,) = line.parts
     judged = judge(traffic, look)
-    quiet = quiet_replicas(line.quiet, line.window, look)
+    quiet = quiet_replicas(line.idleness, line.window, look)
     scale = (line.window.total_seconds() if line.window is not None else 1.0) * peak
     sound = {name: value for name, value in judged.values.items() if value > 0 or name in quiet}
     replicas: dict[str, Reading] = {

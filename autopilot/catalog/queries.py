@@ -10,11 +10,12 @@ from autopilot.catalog import series
 from autopilot.catalog.recipes import RECIPES, Bandwidth, Histogram, Scalar, StalledReplicas, UpShare
 from autopilot.catalog.selectors import checked_label, matcher
 from autopilot.catalog.series import Series
-from autopilot.catalog.signals import SIGNALS
+from autopilot.catalog.signals import FINISHED, SIGNALS
 from autopilot.domain.workloads import FleetRef
 
 MINUTE = timedelta(minutes=1)
 LEAST_SCRAPES = 4  # a window of fewer can be empty: Prometheus 3 leaves out its left edge
+STALE_AFTER = 3  # scrape intervals: a sample that is older is no sample (R-7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question to one source. `labels` are those of the fleets, then the one that tells a fleet's rows apart."""
+    """One question to one source. `labels` are those of the fleets, then the one that tells a fleet's rows apart.
+
+    `series.keep` says for how long an answer may be used again instead of asking.
+    """
 
     source: str
     promql: str
@@ -116,13 +120,18 @@ class Group:
         # a peak that nobody knows needs no bytes to divide
         known = any(target.peak_bandwidth for target in self.targets)
         asked = [need for need in ordered if known or need.signal != "bandwidth_utilization"]
-        found = [one for need in asked for one in (*needed(need, self), idleness(need, self)) if one is not None]
-        return dict.fromkeys([series.UP, series.FRESH, *found])
+        found = [one for need in asked for one in (*needed(need, self), *idleness(need, self))]
+        return dict.fromkeys([series.UP, series.OLD, *found])
 
     def _query(self, wanted: Series, match: str) -> Query:
         ids = ", ".join(self.names)
         text = Template(wanted.text).substitute(
-            match=match, ids=ids, by=f"{ids}, {self.replica_label}", over=_duration(wanted.over), enough=self._enough(wanted.over)
+            match=match,
+            ids=ids,
+            by=f"{ids}, {self.replica_label}",
+            over=_duration(wanted.over),
+            enough=self._enough(wanted.over),
+            stale=f"{(STALE_AFTER * self.scrape_interval).total_seconds():g}",
         )
         row = self.replica_label if wanted.split is series.Split.REPLICA else "le"
         return Query(self.source, text, (*self.names, row), wanted)
@@ -162,9 +171,12 @@ def needed(need: Need, group: Group) -> tuple[Series, ...]:
             return ()
 
 
-def idleness(need: Need, group: Group) -> Series | None:
-    """The series that tells whether the fleet was idle over the window of a need; gauges ask no such thing."""
-    return series.quiet(group.window(need.over)) if need.over is not None and windowed(need.signal) else None
+def idleness(need: Need, group: Group) -> tuple[Series, ...]:
+    """The series that tell who did nothing over the window of a need; gauges ask no such thing."""
+    if need.over is None or not windowed(need.signal):
+        return ()
+    over = group.window(need.over)
+    return series.quiet(over), series.increase(FINISHED, over)
 
 
 def _duration(over: timedelta | None) -> str:

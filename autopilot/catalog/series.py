@@ -1,8 +1,8 @@
 """What can be asked of Prometheus: one text per source series, written once for all fleets.
 
 In a text `$match` stands for the matchers of the fleets, `$ids` for their labels, `$by` for these and the
-replica's label, `$over` for the window and `$enough` for how many samples cover it. A text never holds a
-value that came from outside.
+replica's label, `$over` for the window, `$enough` for how many samples cover it and `$stale` for the age in
+seconds at which a sample is too old. A text never holds a value that came from outside.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from autopilot.catalog.signals import (
 )
 
 STALL = timedelta(seconds=60)  # no engine step for so long while there are requests (design.md law 1)
+KEEP_EDGES = timedelta(minutes=1)
 _NO_PROBES = 'handler!~"/health|/ping|/metrics|/load|/version"'
 _SERVER_ERROR = 'status=~"5.."'  # "5xx" in vLLM's own counter, "503" where a gateway counts
 _ERROR = 'finished_reason="error"'
@@ -36,18 +37,20 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One thing to ask, over one window; `over` None is the newest sample."""
+    """One thing to ask, over one window; `over` None is the newest sample. An answer may be used again for `keep`."""
 
     text: str
     over: timedelta | None = None
     split: Split = Split.REPLICA
+    keep: timedelta = timedelta(0)
 
 
 # The time of the newest scrape that worked, 0 after one that failed: `up` and its freshness in one answer.
 UP = Series("max by ($by) (timestamp(up{$match}) * up{$match})")
 
-# An instant vector is stamped with its evaluation time; this is the time of the samples themselves.
-FRESH = Series(f"min by ($by) (timestamp({RUNNING}{{$match}}))")
+# How old the newest sample is, of replicas whose samples are too old: no row is the good case. An instant vector
+# is stamped with its evaluation time and may be minutes old (an adapter with timestamps of its own).
+OLD = Series(f"max by ($by) (time() - timestamp({RUNNING}{{$match}}) > $stale)")
 
 
 def newest(metric: str, *, within: str = "sum") -> Series:
@@ -95,13 +98,12 @@ def stalled(scrape: timedelta) -> Series:
 
 
 def quiet(over: timedelta) -> Series:
-    """Replicas that did nothing: nothing finished, nothing running, nothing waiting at any scrape of the window.
+    """Replicas that had nothing running and nothing waiting at any scrape of the window.
 
     The value is how many scrapes say so; whether that is the whole window depends on the replica's age.
     """
-    held = (f"sum by ($by) (sum_over_time({metric}{{$match}}[$over]))" for metric in (RUNNING, WAITING))
-    done = " + ".join([f"sum by ($by) ({_grown(FINISHED)})", *held])
-    return Series(f"min by ($by) (count_over_time({RUNNING}{{$match}}[$over])) and on ($by) ({done} == 0)", over)
+    held = " + ".join(f"sum by ($by) (sum_over_time({metric}{{$match}}[$over]))" for metric in (RUNNING, WAITING))
+    return Series(f"min by ($by) (count_over_time({RUNNING}{{$match}}[$over])) and on ($by) ({held} == 0)", over)
 
 
 def buckets(metric: str, over: timedelta) -> Series:
@@ -115,9 +117,14 @@ def sums(metric: str, over: timedelta) -> Series:
 
 
 def uneven_edges(metric: str) -> Series:
-    """The share of replicas that have an edge, for edges that not all of them have: no row is the good case."""
+    """The share of replicas that have an edge, for edges that not all of them have: no row is the good case.
+
+    Edges change with a rollout only, and this is the second dearest question for the server: its answer may be kept.
+    """
     every = f'count by ($ids) ({metric}_bucket{{$match, le="+Inf"}})'
-    return Series(f"count by ($ids, le) ({metric}_bucket{{$match}}) / on ($ids) group_left () {every} < 1", split=Split.EDGE)
+    return Series(
+        f"count by ($ids, le) ({metric}_bucket{{$match}}) / on ($ids) group_left () {every} < 1", split=Split.EDGE, keep=KEEP_EDGES
+    )
 
 
 def answered(over: timedelta) -> Series:

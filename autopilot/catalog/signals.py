@@ -63,7 +63,9 @@ _ROWS = (
     SignalKind("waiting_per_replica", "waiting requests per replica that reports", "requests", "gauge", (WAITING,), symptom=True),
     SignalKind("in_flight", "running and waiting requests", "requests", "gauge", (RUNNING, WAITING)),
     SignalKind("in_flight_growth", "change of in_flight per second; may be negative", "per_second", "rate", (RUNNING, WAITING)),
-    SignalKind("engine_steps", "engine steps made in the window", "steps", "rate", (STEPS, GENERATION_TOKENS), worse="lower"),
+    SignalKind(
+        "engine_steps", "engine steps made in the window", "steps", "rate", (STEPS, PROMPT_TOKENS, GENERATION_TOKENS), worse="lower"
+    ),
     SignalKind(
         "stalled_replicas",
         "replicas that have requests and made no engine step for 60 s",

@@ -19,6 +19,7 @@ class Alerting:
 
     alerts: tuple[Alert, ...]
     began: tuple[str, ...]  # names of the alerts that began to fire on this tick
+    symptom_began: bool  # one with a symptom is among them
     symptom_present: bool  # an alert whose symptom is yes is pending or firing
     blind: bool  # some alert cannot see
 
@@ -30,7 +31,8 @@ def evaluate(case: Case) -> Alerting:
     alerts = tuple(_one(rule, remembered.get(rule.name, Alert(rule.name)), case) for rule in rules)
     began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
     present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))
-    return Alerting(alerts, began, present, any(alert.blind for alert in alerts))
+    symptom_began = any(rule.name in began and symptoms(rule.condition) for rule in rules)
+    return Alerting(alerts, began, symptom_began, present, any(alert.blind for alert in alerts))
 
 
 def _one(rule: AlertRule, alert: Alert, case: Case) -> Alert:

@@ -18,6 +18,7 @@ from autopilot.control.ownership import notice
 from autopilot.control.pending import start_within
 from autopilot.control.remedies import advance_remediations
 from autopilot.control.removal import Outlook, after_outcomes
+from autopilot.control.scale_in import unobserved
 from autopilot.control.seen import Case, Settled
 from autopilot.control.settle import settle
 from autopilot.control.stand import Carried, Stand
@@ -50,7 +51,9 @@ class Proposal:
     def growth(self) -> Growth:
         """What it asks of a GPU budget."""
         workload = self.case.workload
-        gpus = self.case.fleet.pool.gpus or 0
+        gpus = self.case.fleet.pool.gpus
+        if gpus is None:
+            gpus = 1  # `auto` is resolved when the fleet is rendered; until then one is what a replica takes at least
         desired = workload.desired if workload is not None else 0
         more = self.level.move.to - desired if self.level is not None and isinstance(self.level.move, Grow) else 0
         return Growth(self.case.fleet.ref, held=desired * gpus, replicas=max(0, more), gpus=gpus)
@@ -151,14 +154,16 @@ def _stands(case: Case, policy: Policy, alerting: Alerting, bounds: Bounds, *, f
 
 
 def _pages(case: Case, policy: Policy, alerting: Alerting) -> tuple[Telling, ...]:
-    """People are told when a page begins to fire, where the policy says so."""
-    if "page" not in policy.notify_on:
-        return ()
-    pages = [rule for rule in policy.alerts if rule.name in alerting.began and rule.severity == "page"]
+    """People are told when an alert of a severity that the policy names begins to fire."""
+    pages = [rule for rule in policy.alerts if rule.name in alerting.began and rule.severity in policy.notify_on]
     fleet = case.fleet.ref
     return tuple(
         Telling(
-            "", policy.receivers, f"{fleet}/{rule.name}/page/{case.seen.now.total_seconds():.0f}", f"{fleet}: {rule.name} is firing", ""
+            "",
+            policy.receivers,
+            f"{fleet}/{rule.name}/{rule.severity}/{case.seen.now.total_seconds():.0f}",
+            f"{fleet}: {rule.name} is firing",
+            "",
         )
         for rule in pages
     )
@@ -189,7 +194,8 @@ def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: 
     workload, law = case.workload, policy.scaling
     if workload is None or law is None:
         # Nothing can be seen: the level repeats its last result, its clocks stand.
-        return replace(proposal, memory=replace(memory, now=case.seen.now), held=Hold(Verb.SCALE_OUT, Reason.UNOBSERVED))
+        memory = replace(memory, now=case.seen.now, level=unobserved(memory.level))
+        return replace(proposal, memory=memory, held=Hold(Verb.SCALE_OUT, Reason.UNOBSERVED))
     names = tuple(replica.name for replica in workload.serving)
     look = Look(readings=case.seen.readings, now=case.seen.now, replicas=names)
     latency = latency_truth(policy.alerts, look, alerts=alerting.alerts)
@@ -202,7 +208,7 @@ def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: 
         bounds=bounds,
         latency=latency,
         symptom_yes=alerting.symptom_present,
-        began_firing=bool(alerting.began),
+        began_firing=alerting.symptom_began,
         floor=remediation.floor if remediation is not None else None,
         remediation_open=remediation is not None,
         foreign_zero=memory.zeroed_elsewhere,
@@ -210,7 +216,7 @@ def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: 
     level = advance_level(memory.level, view)
     drain = law.scale_in.drain_within if law.scale_in is not None else MINUTE
     grown = level.move.to if isinstance(level.move, Grow) else 0
-    calm = not alerting.symptom_present and latency is not Truth.YES
+    calm = level.needed is not None and not alerting.symptom_present and latency is not Truth.YES
     outlook = Outlook(wanted=max(level.needed or 0, grown), calm=calm, drain_within=drain)
     return replace(proposal, memory=replace(memory, level=level.state, now=case.seen.now), level=level, outlook=outlook)
 

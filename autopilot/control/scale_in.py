@@ -46,11 +46,14 @@ def advance_clock(state: LevelState, view: LevelView, *, keep: int | None) -> Le
     The clock counts only between two ticks that were both known. An unknown one stops it, three running reset it.
     """
     if keep is None:
-        run = state.unknown_run + 1
-        stopped = replace(state, calm_at=None, unknown_run=run)
-        return replace(stopped, stable=ZERO, needs=()) if run >= UNKNOWN_RESETS else stopped
+        return _stop(state)
     passed = view.now - state.calm_at if state.calm_at is not None else ZERO
     return replace(state, calm_at=view.now, unknown_run=0, stable=state.stable + passed, needs=_needs(state, view, keep))
+
+
+def unobserved(state: LevelState) -> LevelState:
+    """Take in a tick on which the backend could not be asked: every clock of the level stands, and the time until the next counts for nothing."""
+    return replace(_stop(state), seen_at=None)
 
 
 def after_restart(state: LevelState) -> LevelState:
@@ -70,6 +73,12 @@ def let_go(letting: Letting) -> tuple[str, ...] | Kept:
         return kept
     victims = _victims(letting)
     return victims or Kept(Reason.NO_DRAIN, "every replica has requests running, or does not tell, and none can be taken out of traffic")
+
+
+def _stop(state: LevelState) -> LevelState:
+    run = state.unknown_run + 1
+    stopped = replace(state, calm_at=None, unknown_run=run)
+    return replace(stopped, stable=ZERO, needs=()) if run >= UNKNOWN_RESETS else stopped
 
 
 def _needs(state: LevelState, view: LevelView, keep: int) -> tuple[Need, ...]:

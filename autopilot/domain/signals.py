@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
+from math import isfinite
 from typing import Literal, TypeAlias
 
 
@@ -91,6 +92,9 @@ class Distribution:
             raise ValueError(message)
         if any(a >= b for a, b in zip(self.edges, self.edges[1:], strict=False)):
             message = "the edges of a histogram must ascend"
+            raise ValueError(message)
+        if not all(isfinite(count) and count >= 0 for count in self.counts):
+            message = "the counts of a histogram are finite and not negative"
             raise ValueError(message)
 
     @property

@@ -100,17 +100,20 @@ class Player:
 
     def _carry_out(self, operation: Operation) -> Outcome:
         try:
-            match operation.effect:
-                case SetReplicas() as effect:
-                    self.world.set_replicas(operation.fleet, effect)
-                case Cordon() as effect:
-                    self.world.cordon(operation.fleet, effect)
-                case Uncordon() as effect:
-                    self.world.uncordon(operation.fleet, effect)
-                case Tell() as message:
-                    self.told.append(message)
+            self._apply(operation)
         except Conflict as error:
             return Outcome(operation.id, OutcomeKind.CONFLICT, str(error))
         except Refused as error:
             return Outcome(operation.id, OutcomeKind.REFUSED, str(error))
         return Outcome(operation.id, OutcomeKind.DONE)
+
+    def _apply(self, operation: Operation) -> None:
+        match operation.effect:
+            case SetReplicas() as effect:
+                self.world.set_replicas(operation.fleet, effect)
+            case Cordon() as effect:
+                self.world.cordon(operation.fleet, effect)
+            case Uncordon() as effect:
+                self.world.uncordon(operation.fleet, effect)
+            case Tell() as message:
+                self.told.append(message)

@@ -66,6 +66,7 @@ def make_app(doors: Doors) -> FastAPI:
     app = FastAPI(title="vLLM SLO autopilot", version=__version__, docs_url=None, redoc_url=None)
     app.add_middleware(_NotKept)
     _add_probes(app, doors)
+    _add_metrics(app, doors)
     _add_status(app, doors)
     _add_history(app, doors)
 
@@ -121,6 +122,8 @@ def _add_probes(app: FastAPI, doors: Doors) -> None:
             raise _RefusedError(503, answer)
         return answer
 
+
+def _add_metrics(app: FastAPI, doors: Doors) -> None:
     @app.get("/metrics", response_class=PlainTextResponse)
     def metrics() -> Response:
         """The autopilot's own metrics, for Prometheus."""

@@ -12,16 +12,17 @@ from autopilot.catalog.signals import SIGNALS
 from autopilot.control.audit import Record
 from autopilot.control.codec import decode, encode
 from autopilot.control.status import SHOWN, Quantile, quantile_of
-from autopilot.control.story import story_of
+from autopilot.control.story import Event, story_of
 from autopilot.domain.decisions import Act, Hold
 from autopilot.domain.memory import Memory
 from autopilot.domain.operations import Cordon, Effect, SetReplicas, Tell, Uncordon
 from autopilot.domain.remediations import Remediation
 from autopilot.domain.signals import Distribution, Entry, Idle, Measured, Unknown
-from autopilot.domain.workloads import Workload
+from autopilot.domain.workloads import ReplicaState, Workload
 from autopilot.ports import Line
 
 LEAD_IN = timedelta(minutes=2)  # of what came before a remediation opened: the alert's own `for` is mostly 1 min
+ACTS = (Event.CHANGE_DECIDED, Event.PEOPLE_TOLD)  # told with their reasons in `did`
 FEWEST, MORE = 100, 4  # records looked through at first, and the factor for each further look
 
 
@@ -85,7 +86,7 @@ class Replicas:
 class Explained:
     """One record. `at_seconds` is logical time, `documents` the hash of the fleet and policy in force.
 
-    `remediations` are those under way and those that ended on this tick, with every attempt's verdict and figures.
+    `happened` is the story of the tick without its acts, which are `did`. `remediations` are those under way and those that ended on this tick, with every attempt's verdict and figures.
     """
 
     fleet: str
@@ -135,7 +136,7 @@ def explain(line: Line, record: Record) -> Explained:
         at_seconds=seen.now.total_seconds(),
         documents=record.documents,
         notable=line.notable,
-        happened=tuple(one.text for one in story_of(record)),
+        happened=tuple(one.text for one in story_of(record) if one.event not in ACTS),
         replicas=_replicas(record),
         signals=tuple(_signal(entry) for entry in seen.readings.entries if entry.replica is None),
         alerts=tuple(
@@ -166,13 +167,29 @@ def of_remediation(lines: Sequence[Line], wanted: str | None) -> tuple[Line, ...
     name = wanted if wanted is not None else next((line.remediation for line in reversed(lines) if line.remediation), None)
     if name is None:
         return ()
-    text = encode(name, str)  # as it stands in a body: those that do not mention it need not be read
-    during = [line for line in lines if text in line.body and _is_about(line, name)]
+    during = _while_it_held_the_slot(lines, name) or _beside_the_slot(lines, name)
     if not during:
         return ()
     first = during[0]
     before = [line for line in lines if line.fleet == first.fleet and line.notable and first.at - LEAD_IN <= line.at < first.at]
     return (*before, *during)
+
+
+def _while_it_held_the_slot(lines: Sequence[Line], name: str) -> list[Line]:
+    """The lines marked with it, and the next one, on which it was closed: found without reading a body."""
+    marked = [index for index, line in enumerate(lines) if line.remediation == name]
+    if not marked:
+        return []
+    fleet = lines[marked[-1]].fleet
+    closing = next((line for line in lines[marked[-1] + 1 :] if line.fleet == fleet), None)
+    ends = [closing] if closing is not None and _is_about(closing, name) else []
+    return [*(lines[index] for index in marked), *ends]
+
+
+def _beside_the_slot(lines: Sequence[Line], name: str) -> list[Line]:
+    """A ladder that only tells people, or one that ended on the tick on which it began, marks no line: the bodies know of it."""
+    text = encode(name, str)  # as it stands in a body
+    return [line for line in lines if text in line.body and _is_about(line, name)]
 
 
 def _is_about(line: Line, remediation: str) -> bool:
@@ -196,14 +213,18 @@ def _open(memory: Memory) -> tuple[Remediation, ...]:
 def _replicas(record: Record) -> Replicas:
     match record.seen.workload:
         case Workload() as workload:
-            troubles = tuple(
-                f"{one.name} is {one.state}{': ' + one.message if one.message else ''}"
-                for one in workload.replicas
-                if one not in workload.serving
-            )
-            return Replicas(len(workload.serving), workload.desired, record.wanted, troubles)
+            idle = [(one.name, one.state, one.message) for one in workload.replicas if one.state is not ReplicaState.SERVING]
+            return Replicas(len(workload.serving), workload.desired, record.wanted, troubles_of(idle))
         case unobserved:
             return Replicas(None, None, record.wanted, (f"not observed: {unobserved.detail}",))
+
+
+def troubles_of(replicas: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
+    """Replicas that do not serve, by name, state and message: those with the same trouble in one line."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, state, message in replicas:
+        alike.setdefault((state, message), []).append(name)
+    return tuple(f"{state}: {', '.join(names)}{': ' + message if message else ''}" for (state, message), names in alike.items())
 
 
 def _signal(entry: Entry) -> SignalSeen:

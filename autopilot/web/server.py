@@ -4,7 +4,7 @@ import socket
 import threading
 
 import uvicorn
-from uvicorn._types import ASGIApplication
+from starlette.types import ASGIApp
 
 from autopilot.ports import PortError
 
@@ -20,7 +20,7 @@ class CannotListen(PortError):  # noqa: N818  # as the ports' errors: it reads a
 class WebServer:
     """Serves one application. `port` 0 takes a free one."""
 
-    def __init__(self, app: ASGIApplication, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
         self._host, self._port = host, port
         config = uvicorn.Config(
             app,

@@ -34,7 +34,7 @@ def bound(log: Path, *, limit: int = LIMIT) -> None:
     try:
         if log.stat().st_size <= limit:
             return
-        log.with_suffix(".log.1").write_bytes(_end(log, limit // 64))
+        log.with_name(f"{log.name}.1").write_bytes(_end(log, limit // 64))
         os.truncate(log, 0)
     except FileNotFoundError:
         return

@@ -83,6 +83,14 @@ class Supervisor:
             self._woken.wait(self.post.options.times.look)
 
     def _look(self) -> None:
+        try:
+            self._tend()
+        finally:
+            self.traffic.step(now=self.post.clock.running())  # whatever is wrong with one replica, the others get requests
+        self._publish()
+        self._keep_logs_small(self.post.record)
+
+    def _tend(self) -> None:
         self._starting.fill()
         vitals = self._vitals(self.post.record)
         for replica in self.post.record.replicas:
@@ -96,9 +104,6 @@ class Supervisor:
                     self._serving.step(replica, vitals.get(replica.name), now=now)
                 case Phase.DOOMED | Phase.FAILED | Phase.LEAVING:
                     self._ending.step(replica, self.traffic.listed, now=now)
-        self.traffic.step(now=self.post.clock.running())
-        self._publish()
-        self._keep_logs_small(self.post.record)
 
     def _vitals(self, record: FleetRecord) -> Mapping[str, Vitals]:
         """Ask every engine that may answer, all at once."""

@@ -30,7 +30,7 @@ class Rig:
     """The backend under test. `start` and `close` may be repeated: a restart of the daemon."""
 
     folder: Path
-    args: Mapping[str, Any] = field(default_factory=dict)
+    launch: tuple[str, ...] = engines.PROGRAM
     router: tuple[str, ...] = routers.PROGRAM
     times: LocalTimes = TIMES
     gpus: tuple[int, ...] = ()
@@ -39,13 +39,13 @@ class Rig:
     http: HttpClient = field(default_factory=HttpClient)
 
     def __post_init__(self) -> None:
-        engine = EngineSpec(model="/models/fake", served_names=("fake",), args=self.args)
+        engine = EngineSpec(model="/models/fake", served_names=("fake",))
         self.fleet = LocalFleet(CHAT, engine, minimum=0, maximum=4, warm_up=WarmUp(requests=2), labels=(("fleet", "chat"),))
 
     @property
     def options(self) -> LocalOptions:
         state, targets = self.folder / "state", self.folder / "targets.json"
-        return LocalOptions(engines.PROGRAM, self.router, state, targets, gpus=self.gpus, times=self.times)
+        return LocalOptions(self.launch, self.router, state, targets, gpus=self.gpus, times=self.times)
 
     def start(self) -> None:
         self.backend = LocalBackend(self.options, clock=SystemClock(), http=self.http)

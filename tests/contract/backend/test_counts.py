@@ -28,6 +28,14 @@ def test_the_wanted_replicas_come_to_serve(rig: Rig) -> None:
     assert rig.becomes(_1=SERVING, _2=SERVING)
 
 
+def test_an_asked_for_replica_is_seen_as_pending_at_once(rig: Rig) -> None:
+    rig.run({"start-seconds": 3600})
+
+    rig.ask(2)
+
+    assert rig.states() == {"chat-1": STARTING, "chat-2": STARTING}
+
+
 def test_the_same_version_is_accepted_once(rig: Rig) -> None:
     effect = SetReplicas(1, 0, rig.workload().version)
     rig.backend.set_replicas(CHAT, effect)
@@ -90,7 +98,7 @@ def test_a_fleet_nobody_knows_takes_no_count(rig: Rig) -> None:
         rig.backend.set_replicas(FleetRef("llm", "other"), SetReplicas(1, 0, "1"))
 
 
-def test_more_gpus_than_there_are_are_refused(tmp_path: object, rig: Rig) -> None:
+def test_more_gpus_than_there_are_are_refused(rig: Rig) -> None:
     rig.backend.close()
     rig.gpus = (0, 1, 2)
     rig.fleet = replace(rig.fleet, gpus_per_replica=2)

@@ -6,7 +6,10 @@ from dataclasses import replace
 import pytest
 
 from autopilot.adapters.http import HttpError
+from autopilot.adapters.local.ending import Ending
+from autopilot.adapters.local.post import Setbacks
 from autopilot.adapters.local.processes import alive, send
+from autopilot.adapters.local.record import Phase
 from autopilot.domain.operations import Cordon
 from autopilot.domain.workloads import ReplicaState
 from autopilot.ports import StateInUse
@@ -250,3 +253,16 @@ def test_a_cordoned_victim_is_stopped(rig: Rig) -> None:
 
     assert rig.becomes(_1=SERVING)
     assert eventually(lambda: _engines(rig) == 1, within=PATIENCE)
+
+
+@pytest.mark.parametrize(("listed", "asked_to_end"), [(True, False), (False, True)], ids=["still-in-traffic", "out-of-traffic"])
+def test_a_replica_is_asked_to_end_only_once_it_is_out_of_traffic(rig: Rig, *, listed: bool, asked_to_end: bool) -> None:
+    rig.serve(1)
+    post = rig.backend._supervisors[CHAT].post
+    rig.backend.close()
+    leaving = replace(rig.replica("chat-1"), phase=Phase.LEAVING)
+    post.change(lambda record: record.with_replica(leaving))
+
+    Ending(post, Setbacks(post)).step(leaving, frozenset({leaving.url} if listed else ()), now=post.clock.running())
+
+    assert rig.replica("chat-1").termed is asked_to_end

@@ -2,13 +2,16 @@
 
 import json
 import signal
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from autopilot.adapters.clock import SystemClock
+from autopilot.adapters.local import LocalBackend
 from autopilot.adapters.local.processes import alive, send
 from autopilot.domain.operations import Cordon, Uncordon
-from autopilot.domain.workloads import ReplicaState
+from autopilot.domain.workloads import FleetRef, ReplicaState
 from autopilot.ports import Refused
 from tests.contract.backend.rig import CHAT, PATIENCE, Rig, holders
 from tests.support.waiting import eventually
@@ -149,3 +152,15 @@ def test_a_reader_of_the_targets_never_sees_half_a_file(rig: Rig) -> None:
     torn = eventually(lambda: not isinstance(json.loads((rig.folder / "targets.json").read_text()), list), within=3.0)
 
     assert not torn
+
+
+def test_a_fleet_whose_document_is_gone_stays_a_target(rig: Rig) -> None:
+    rig.serve(1)
+    rig.backend.close()
+    (rig.folder / "targets.json").unlink()
+    rig.backend = LocalBackend(rig.options, clock=SystemClock(), http=rig.http)
+
+    rig.backend.start([replace(rig.fleet, ref=FleetRef("llm", "code"))])
+
+    assert eventually((rig.folder / "targets.json").exists, within=PATIENCE)
+    assert set(rig.targets()) == {"chat-1"}

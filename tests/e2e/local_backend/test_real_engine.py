@@ -24,6 +24,7 @@ from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
 ENGINE = Path(os.environ.get("AUTOPILOT_ENGINE", ROOT / ".cache" / "engine" / "bin" / "python"))
+LAUNCH = (str(ENGINE), "-m", "vllm.entrypoints.openai.api_server")
 LOAD = 240.0  # seconds; 28 to 54 on two free cores
 ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -41,14 +42,6 @@ pytestmark = [
 ]
 
 
-class RealRig(Rig):
-    """The rig with real programs."""
-
-    @property
-    def options(self):  # type: ignore[no-untyped-def] # noqa: ANN201 - the same as the rig's
-        return replace(super().options, launch=(str(ENGINE), "-m", "vllm.entrypoints.openai.api_server"), times=LocalTimes())
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
@@ -59,7 +52,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def rig(tmp_path: Path, model: Path) -> Iterator[Rig]:
-    real = RealRig(tmp_path, router=(str(routers.real()),))
+    real = Rig(tmp_path, LAUNCH, (str(routers.real()),), LocalTimes())
     args = {"enforce-eager": True, "max-model-len": 1024, "max-num-seqs": 4, "shutdown-timeout": 10, "disable-log-requests": True}
     engine = EngineSpec(str(model), ("demo",), args, ENVIRONMENT, "0.32.0")
     real.fleet = replace(real.fleet, engine=engine, warm_up=WarmUp(requests=4, prompt_tokens=64))

@@ -15,9 +15,7 @@ from autopilot.domain.signals import Distribution, Gap, Idle, Measured, Reading
 from tests.unit.catalog.worlds import (
     BUCKETS,
     EDGES,
-    HITS,
     KV,
-    LOOKUPS,
     MINUTE,
     NAMES,
     NOW,
@@ -26,7 +24,6 @@ from tests.unit.catalog.worlds import (
     REF,
     STALLED,
     SUMS,
-    TRAFFIC,
     World,
     gap_of,
     healthy,
@@ -35,8 +32,7 @@ from tests.unit.catalog.worlds import (
 
 NAN = float("nan")
 RUNNING_NOW = series.newest(RUNNING)
-HIT_RATIO = Need("prefix_hit_ratio", MINUTE)
-BANDWIDTH = Need("bandwidth_utilization", MINUTE)
+FINISHED_LATELY = series.increase(FINISHED, MINUTE)
 
 
 def test_everything_in_the_base_set_is_read_for_every_fleet() -> None:
@@ -93,9 +89,12 @@ def test_a_gauge_of_an_idle_fleet_is_measured() -> None:
         World(resting()).failing(QUIET),
         replace(World(resting()), warned=frozenset({QUIET})),
         World(resting()).changed(series.UP, chat_0=0.0),
-        World(resting()).without(series.FRESH, "chat-0"),
+        World(resting()).without(RUNNING_NOW, "chat-0"),
+        World(resting()).with_rows(series.OLD, {"chat-0": 60.0}),
+        World(resting()).changed(FINISHED_LATELY, chat_0=1.0),
+        World(resting()).failing(FINISHED_LATELY),
         World(resting()).failing(series.UP),
-        World(resting()).failing(series.FRESH),
+        World(resting()).failing(series.OLD),
         World(healthy() | {series.increase(FINISHED, MINUTE): dict.fromkeys(NAMES, 0.0)}),
     ],
     ids=[
@@ -105,6 +104,9 @@ def test_a_gauge_of_an_idle_fleet_is_measured() -> None:
         "half-answered",
         "one-down",
         "one-silent",
+        "one-old",
+        "one-finished",
+        "counter-unseen",
         "up-unseen",
         "age-unseen",
         "flat-counters-only",
@@ -133,8 +135,8 @@ def test_an_absent_histogram_is_unknown_in_an_idle_fleet_too() -> None:
 @pytest.mark.parametrize(
     ("asked", "signal", "over"),
     [
-        (RUNNING_NOW, "running", None),
-        (RUNNING_NOW, "in_flight", None),
+        (series.mean(RUNNING, MINUTE), "running", MINUTE),
+        (series.mean(RUNNING, MINUTE), "in_flight", MINUTE),
         (series.mean(WAITING, MINUTE), "waiting_per_replica", MINUTE),
         (series.increase(FINISHED, MINUTE), "request_rate", MINUTE),
         (series.steps(MINUTE), "stalled_replicas", None),
@@ -152,7 +154,7 @@ def test_an_empty_answer_is_absent_and_harms_what_depends_on_it_alone(asked: Ser
 @pytest.mark.parametrize(
     ("asked", "signal", "over"),
     [
-        (RUNNING_NOW, "in_flight", None),
+        (series.mean(RUNNING, MINUTE), "in_flight", MINUTE),
         (BUCKETS, "ttft", MINUTE),
         (STALLED, "stalled_replicas", None),
         (series.growth(MINUTE), "in_flight_growth", MINUTE),
@@ -165,13 +167,26 @@ def test_a_failed_query_harms_what_depends_on_it_alone(gap: Gap, asked: Series, 
     assert readings.of("waiting") == Measured(5.0)
 
 
-@pytest.mark.parametrize("asked", [series.UP, series.FRESH])
+@pytest.mark.parametrize("asked", [series.UP, series.OLD])
 def test_while_coverage_cannot_be_seen_everything_is_partial(asked: Series) -> None:
     readings = World().failing(asked).read()
 
     assert readings.of("running") == Measured(10.0, partial=True)
     assert readings.by_replica("running")["chat-0"] == Measured(2.0, partial=True)
     assert getattr(readings.of("ttft", over=MINUTE), "partial", None) is True
+
+
+def test_engines_that_do_not_show_their_running_requests_show_nothing() -> None:
+    readings = World().with_rows(RUNNING_NOW, {}).read()
+
+    assert {gap_of(entry.reading) for entry in readings.entries if entry.signal != "up"} == {Gap.ABSENT}
+
+
+def test_while_running_requests_cannot_be_asked_the_rest_is_partial() -> None:
+    readings = World().failing(RUNNING_NOW).read()
+
+    assert gap_of(readings.of("in_flight")) is Gap.LATE
+    assert readings.of("waiting") == Measured(5.0, partial=True)
 
 
 @pytest.mark.parametrize("asked", [SUMS, EDGES])
@@ -182,7 +197,7 @@ def test_a_histogram_without_its_evidence_is_partial(asked: Series) -> None:
     assert reading.partial
 
 
-@pytest.mark.parametrize("asked", [RUNNING_NOW, series.UP, series.FRESH])
+@pytest.mark.parametrize("asked", [RUNNING_NOW, series.UP, series.OLD])
 def test_a_warning_of_the_source_makes_its_answer_partial(asked: Series) -> None:
     readings = replace(World(), warned=frozenset({asked})).read()
 
@@ -238,12 +253,18 @@ def test_a_fleet_without_a_ready_replica_is_absent() -> None:
     assert {gap_of(entry.reading) for entry in readings.entries} == {Gap.ABSENT}
 
 
-@pytest.mark.parametrize(("age", "partial"), [(45.0, False), (46.0, True)], ids=["three-scrapes-old", "older"])
-def test_a_sample_older_than_three_scrapes_is_no_sample(age: float, *, partial: bool) -> None:
-    readings = World().changed(series.FRESH, chat_0=NOW - age).read()
+def test_a_replica_with_old_samples_is_silent() -> None:
+    readings = World().with_rows(series.OLD, {"chat-0": 46.0}).read()
 
-    assert readings.of("running") == Measured(8.0 if partial else 10.0, partial=partial)
-    assert gap_of(readings.by_replica("running")["chat-0"]) is (Gap.STALE if partial else None)
+    assert readings.of("running") == Measured(8.0, partial=True)
+    assert gap_of(readings.by_replica("running")["chat-0"]) is Gap.STALE
+
+
+@pytest.mark.parametrize(("age", "gap"), [(45.0, None), (46.0, Gap.STALE)], ids=["three-scrapes-old", "older"])
+def test_a_scrape_older_than_three_intervals_is_no_scrape(age: float, gap: Gap | None) -> None:
+    readings = World().changed(series.UP, chat_0=NOW - age).read()
+
+    assert gap_of(readings.by_replica("up")["chat-0"]) is gap
 
 
 @pytest.mark.parametrize("value", [NAN, float("inf"), float("-inf"), -1.0], ids=str)
@@ -266,56 +287,6 @@ def test_a_series_needs_more_than_half_of_the_targets(silent: int, gap: Gap | No
 
     assert gap_of(reading) is gap
     assert reading == Measured(0.5, partial=True) or gap is not None
-
-
-def test_of_no_lookups_there_is_no_hit_ratio() -> None:
-    world = World().needing(HIT_RATIO).with_rows(HITS, dict.fromkeys(NAMES, 0.0)).with_rows(LOOKUPS, dict.fromkeys(NAMES, 0.0))
-
-    assert gap_of(world.read().of("prefix_hit_ratio", over=MINUTE)) is Gap.ABSENT
-
-
-def test_the_hit_ratio_of_an_idle_fleet_is_idle() -> None:
-    assert World(resting()).needing(HIT_RATIO).read().of("prefix_hit_ratio", over=MINUTE) == Idle()
-
-
-def test_a_fleet_is_weighed_by_its_traffic() -> None:
-    world = World().needing(HIT_RATIO).changed(LOOKUPS, chat_0=1400.0)
-
-    assert world.read().of("prefix_hit_ratio", over=MINUTE) == Measured(0.5)
-
-
-def test_bandwidth_without_a_known_peak_is_not_supported() -> None:
-    world = replace(World(), peak_bandwidth=None).needing(BANDWIDTH)
-
-    assert gap_of(world.read().of("bandwidth_utilization", over=MINUTE)) is Gap.NOT_SUPPORTED
-
-
-def test_byte_counters_that_stand_still_in_a_busy_fleet_are_misshapen() -> None:
-    world = World().needing(BANDWIDTH).with_rows(TRAFFIC, dict.fromkeys(NAMES, 0.0))
-
-    assert gap_of(world.read().of("bandwidth_utilization", over=MINUTE)) is Gap.MISSHAPEN
-
-
-def test_one_busy_replica_without_byte_counters_makes_bandwidth_partial() -> None:
-    readings = World().needing(BANDWIDTH).changed(TRAFFIC, chat_0=0.0).read()
-
-    assert readings.of("bandwidth_utilization", over=MINUTE) == Measured(0.1, partial=True)
-    assert gap_of(readings.by_replica("bandwidth_utilization", over=MINUTE)["chat-0"]) is Gap.MISSHAPEN
-
-
-def test_a_stalled_replica_is_counted_and_named() -> None:
-    readings = World().with_rows(STALLED, {"chat-1": 1.0, "ghost": 1.0}).read()
-
-    assert readings.of("stalled_replicas") == Measured(1.0)
-    assert readings.by_replica("stalled_replicas")["chat-1"] == Measured(1.0)
-
-
-@pytest.mark.parametrize(("stalled", "gap"), [(2, None), (3, Gap.STALLED)])
-def test_latency_is_unknown_while_half_of_the_replicas_stand_still(stalled: int, gap: Gap | None) -> None:
-    reading = World().with_rows(STALLED, dict.fromkeys(NAMES[:stalled], 1.0)).read().of("ttft", over=MINUTE)
-
-    assert gap_of(reading) is gap
-    assert getattr(reading, "partial", gap is not None) is True
 
 
 def test_a_query_that_was_not_asked_has_failed() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import inf
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from autopilot.catalog.histograms import distribution
@@ -91,6 +91,7 @@ def test_the_sum_of_replicas_that_are_gone_belongs_to_the_mean_as_their_buckets_
     some.lists(some.integers(min_value=0, max_value=50), min_size=2, max_size=12),
     some.floats(min_value=0.01, max_value=0.99),
 )
+@settings(deadline=None)
 def test_a_quantile_lies_where_the_shares_say(inside: list[int], quantile: float) -> None:
     edges = [0.1 * (index + 1) for index in range(len(inside) - 1)]
     counts = [float(sum(inside[: index + 1])) for index in range(len(inside))]

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from autopilot.catalog import series
@@ -112,6 +112,7 @@ ANY_TEXT = some.text(max_size=12) | some.text(alphabet='"\\{}|.*+?()[]^$`\n\r\t\
 
 
 @given(ANY_TEXT)
+@settings(deadline=None)
 def test_a_quoted_text_reads_back_as_itself_and_stays_inside_its_quotes(text: str) -> None:
     literal = quoted(text)
 
@@ -120,6 +121,7 @@ def test_a_quoted_text_reads_back_as_itself_and_stays_inside_its_quotes(text: st
 
 
 @given(some.lists(ANY_TEXT, min_size=2, max_size=4, unique=True), ANY_TEXT)
+@settings(deadline=None)
 def test_a_matcher_matches_its_values_and_no_other(values: list[str], other: str) -> None:
     pattern = re.compile(_unquoted(matcher("fleet", values).removeprefix("fleet=~")))
 
@@ -128,6 +130,7 @@ def test_a_matcher_matches_its_values_and_no_other(values: list[str], other: str
 
 
 @given(ANY_TEXT)
+@settings(deadline=None)
 def test_a_value_never_changes_what_a_query_means(value: str) -> None:
     group = Group("default", ("fleet",), "pod", SCRAPE, (Target(FleetRef("llm", "chat"), "default", (("fleet", value),), "pod", SCRAPE),))
     plain = Group("default", ("fleet",), "pod", SCRAPE, (Target(FleetRef("llm", "chat"), "default", (("fleet", "x"),), "pod", SCRAPE),))
@@ -145,8 +148,14 @@ def test_no_text_of_a_series_holds_a_placeholder_that_is_not_filled() -> None:
     assert not [query for query in plan([target(needs=SHARED)]) if "$" in query.promql]
 
 
-def test_freshness_is_the_time_of_the_sample() -> None:
-    assert "timestamp(vllm:num_requests_running" in series.FRESH.text
+def test_a_sample_is_old_after_three_scrapes() -> None:
+    (query,) = [query for query in plan([target()]) if query.series == series.OLD]
+
+    assert query.promql.endswith("> 45)")
+
+
+def test_only_what_a_rollout_changes_may_be_kept() -> None:
+    assert {query.series for query in plan([target()]) if query.series.keep} == {series.uneven_edges("vllm:time_to_first_token_seconds")}
 
 
 def _unquoted(literal: str) -> str:

@@ -37,7 +37,6 @@ def healthy(names: tuple[str, ...] = NAMES) -> dict[Series, Rows]:
     """Each replica: 2 running, 1 waiting, 30 finished and 600 steps in the last minute, half of the cache in use."""
     each = {
         series.UP: NOW - 5.0,
-        series.FRESH: NOW - 5.0,
         series.newest(RUNNING): 2.0,
         series.newest(WAITING): 1.0,
         series.mean(RUNNING, MINUTE): 2.0,
@@ -54,13 +53,13 @@ def healthy(names: tuple[str, ...] = NAMES) -> dict[Series, Rows]:
         series.answered(MINUTE): 30.0,
     }
     rows: dict[Series, Rows] = {asked: dict.fromkeys(names, value) for asked, value in each.items()}
-    return rows | {BUCKETS: {"0.5": 100.0, "1.0": 140.0, "+Inf": 150.0}, EDGES: {}, STALLED: {}, QUIET: {}}
+    return rows | {BUCKETS: {"0.5": 100.0, "1.0": 140.0, "+Inf": 150.0}, EDGES: {}, STALLED: {}, QUIET: {}, series.OLD: {}}
 
 
 def resting(names: tuple[str, ...] = NAMES) -> dict[Series, Rows]:
     """The same replicas with nothing to do."""
     rows = healthy(names)
-    zero = [asked for asked in rows if asked not in (series.UP, series.FRESH, STALLED, EDGES, QUIET, BUCKETS, KV)]
+    zero = [asked for asked in rows if asked not in (series.UP, series.OLD, STALLED, EDGES, QUIET, BUCKETS, KV)]
     nothing: dict[Series, Rows] = {asked: dict.fromkeys(names, 0.0) for asked in zero}
     return (
         rows | nothing | {QUIET: dict.fromkeys(names, 4.0), BUCKETS: {"0.5": 0.0, "1.0": 0.0, "+Inf": 0.0}, KV: dict.fromkeys(names, 0.0)}

@@ -8,6 +8,7 @@ import pytest
 from autopilot.control.level import Grow, Level, Stay, advance_level
 from autopilot.control.load import LevelView
 from autopilot.control.pending import start_within
+from autopilot.control.scale_in import unobserved
 from autopilot.domain.reasons import Reason
 from autopilot.domain.scaling import Bounds, LevelState, ProvenLoad, ScalingLaw
 from autopilot.domain.workloads import Replica, ReplicaState
@@ -59,6 +60,14 @@ def test_the_clock_of_a_pending_replica_stands_while_blind() -> None:
     dark = after(before.state, replace(blind, now=NOON + 2 * MINUTE + TICK), passed=10 * MINUTE)
 
     assert dict(dark.state.waited) == {"x": 2 * MINUTE, "y": 2 * MINUTE}
+
+
+def test_the_clock_of_a_pending_replica_stands_while_the_backend_cannot_be_asked() -> None:
+    lost = unobserved(after(PROVEN, STUCK, passed=MINUTE).state)
+
+    level = advance_level(lost, replace(STUCK, now=NOON + 30 * MINUTE))
+
+    assert dict(level.state.waited) == {"x": MINUTE, "y": MINUTE}
 
 
 def test_a_fleet_without_any_serving_replica_is_not_blind_to_its_pending_ones() -> None:

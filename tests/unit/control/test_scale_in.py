@@ -8,7 +8,7 @@ import pytest
 
 from autopilot.control.level import Level, Shrink, Stay, advance_level
 from autopilot.control.load import LevelView
-from autopilot.control.scale_in import after_restart
+from autopilot.control.scale_in import after_restart, unobserved
 from autopilot.domain.reasons import Reason
 from autopilot.domain.scaling import Bounds, Demand, LevelState, ScalingLaw
 from autopilot.domain.signals import Entry, Gap, Idle, Measured, Unknown
@@ -265,3 +265,11 @@ def test_a_restart_begins_stable_for_at_zero_and_keeps_what_was_learned() -> Non
     level = advance_level(restarted, at(CALM, NOON + STABLE_FOR + TICK))
 
     assert (reason(level), level.state.of(TEMPLATE)) == (Reason.NOT_STABLE, before.of(TEMPLATE))
+
+
+def test_time_without_the_backend_counts_for_nothing() -> None:
+    lost = unobserved(after(PROVEN, CALM, passed=MINUTE).state)
+
+    level = advance_level(lost, at(CALM, NOON + 30 * MINUTE))
+
+    assert (reason(level), level.state.stable) == (Reason.NOT_STABLE, MINUTE)
