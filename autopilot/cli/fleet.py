@@ -25,7 +25,7 @@ def up(fleet: FleetName, config: ConfigPath = DEFAULT_CONFIG, within: Within = 6
     with _backend(config, fleet) as (backend, ref):
         backend.bring_up(ref)
         if not _serves(backend, ref, within=within):
-            typer.echo(f"{ref}: not serving within {within} s; it goes on starting, look with autopilot fleet status", err=True)
+            typer.echo(f"{ref}: not serving within {within} s; it goes on starting, look with autopilot status", err=True)
             raise typer.Exit(1)
         typer.echo(f"{ref}: serving at {backend.router_url(ref)}")
 

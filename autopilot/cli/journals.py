@@ -22,14 +22,13 @@ __all__ = ["ConfigPath", "JournalPath", "journal_of", "known_fleets", "reading"]
 def journal_of(config: Path) -> Path:
     """Where the journal of this configuration is. Exits with 1 where the configuration does not load or keeps none."""
     from autopilot.cli.configured import configured
-    from autopilot.daemon.assembly import journal_path
 
     if not config.is_file():
         give_up(f"{config}: there is no such file; name a journal with --journal, or the daemon's own file with --config")
     settings = configured(config)
     if settings.audit.sink != "sqlite":
         give_up(f'{config}: audit.sink is "{settings.audit.sink}", so no journal is kept in a file; ask the daemon with --server')
-    return journal_path(settings)
+    return settings.journal
 
 
 @contextmanager

@@ -49,11 +49,6 @@ class Assembled:
     closing: ExitStack
 
 
-def journal_path(config: DaemonConfig) -> Path:
-    """The journal lies beside the state."""
-    return Path(config.state).with_suffix(".journal.sqlite")
-
-
 def assemble(config: DaemonConfig) -> Assembled:
     """Make a daemon. Raises StateInUse or StateLost; what was opened by then is closed again."""
     with ExitStack() as opened:
@@ -70,16 +65,17 @@ def _assemble(config: DaemonConfig, opened: ExitStack) -> Assembled:
     board = Board()
     began = state.store.running()
     telemetry = Telemetry(lambda: board.age(now=began + clock.running()) or clock.running())
-    kept = open_journal(journal_path(config), Retention(age=config.audit.retain), on_failure=_journal_failed(telemetry))
+    kept = open_journal(config.journal, Retention(age=config.audit.retain), on_failure=_journal_failed(telemetry))
     opened.callback(kept.journal.close)
     notifier = QueueNotifier(_receivers(config), clock, telemetry.notification_undelivered)
     notifier.start()
     opened.callback(notifier.stop, timedelta(seconds=5))
-    backends, on_fleets = _backends(config, clock, opened)
-    eyes = eyes_of(config, backends)
-    documents = PolicyFiles([Path(path) for path in config.policies], surroundings(config), on_fleets)
-    workers = ActWorkers(backends, notifier)
-    rim = Rim(clock, eyes, documents, PolicyCalendar(), state.store, History(kept.journal), workers, telemetry, board)
+    local = _local(config, clock, opened)
+    eyes = eyes_of(config, {"local": local.backend} if local is not None else {})
+    documents = PolicyFiles([Path(path) for path in config.policies], surroundings(config), local.manage if local is not None else _nothing)
+    workers = ActWorkers(eyes.backends, notifier)
+    warm_up_with = local.backend.warm_up_with if local is not None else _nothing
+    rim = Rim(clock, eyes, documents, PolicyCalendar(), state.store, History(kept.journal), workers, telemetry, board, warm_up_with)
     settings = Settings(config.interval, config.storm.share, config.storm.from_fleets)
     return Assembled(Daemon(rim, settings, memory_lost=state.lost), rim, kept.journal, eyes.sources, opened)
 
@@ -99,22 +95,31 @@ def _journal_failed(telemetry: Telemetry) -> Callable[[StateLost], None]:
     return failed
 
 
-def _backends(
-    config: DaemonConfig, clock: SystemClock, opened: ExitStack
-) -> tuple[dict[str, Backend], Callable[[tuple[Fleet, ...]], None]]:
-    """The backends, and what is to be called with the fleets whenever the documents change."""
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """Fleets of this machine. `version` is the vLLM that they run."""
+
+    backend: LocalBackend
+    version: str
+
+    def manage(self, fleets: tuple[Fleet, ...]) -> None:
+        """Take the documents in force up."""
+        for fleet in local_fleets(fleets, version=self.version):
+            self.backend.manage(fleet)
+
+
+def _local(config: DaemonConfig, clock: SystemClock, opened: ExitStack) -> _Local | None:
+    """The backend of this machine, where the configuration has one. Raises StateInUse or StateLost."""
     if config.local is None:
-        return {}, lambda _: None
-    version = installed_version(config.local.launch)
+        return None
     backend = LocalBackend(local_options(config.local), clock=clock, http=HttpClient(HttpOptions()))
     backend.start(())
     opened.callback(backend.close)
+    return _Local(backend, installed_version(config.local.launch))
 
-    def manage(fleets: tuple[Fleet, ...]) -> None:
-        for fleet in local_fleets(fleets, version=version):
-            backend.manage(fleet)
 
-    return {"local": backend}, manage
+def _nothing(*_: object) -> None:
+    """For whoever has nobody to tell."""
 
 
 def _source(config: SourceConfig) -> Source:

@@ -77,5 +77,13 @@ class History:
 
 
 def _line(record: Record, wall: datetime) -> Line:
-    remediation = record.after.remediation.id if record.after.remediation is not None else ""
+    remediation = next(iter(_touched(record)), "")
     return Line(record.fleet, record.seen.now, wall, encode(record, Record), remediation, notable(record))
+
+
+def _touched(record: Record) -> list[str]:
+    """The remediations that the tick was about: the open one first, then those that only talk, then those it closed."""
+    after = record.after
+    known = {one.id for one in record.before.finished}
+    closed = [one for one in after.finished if one.id not in known]
+    return [one.id for one in (after.remediation, *after.talks, *closed) if one is not None]

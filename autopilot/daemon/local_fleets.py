@@ -17,7 +17,7 @@ def local_fleets(fleets: Iterable[Fleet], *, version: str) -> Iterator[LocalFlee
         pool = fleet.pool
         if fleet.backend == "local" and pool.engine is not None:
             engine = EngineSpec(pool.engine.model, pool.engine.served_names, dict(pool.engine.args), dict(pool.engine.env), version)
-            warm_up = WarmUp(pool.warm_up.requests, pool.warm_up.prompt_tokens or UNKNOWN_PROMPT)
+            warm_up = WarmUp(pool.warm_up.requests, (pool.warm_up.prompt_tokens or UNKNOWN_PROMPT,))
             yield LocalFleet(
                 ref=fleet.ref,
                 engine=engine,

@@ -8,6 +8,7 @@ from autopilot.adapters.queries import ask
 from autopilot.catalog.derive import Failure, LiveReplica, derive
 from autopilot.catalog.queries import Need, Query, Target, plan
 from autopilot.control.needs import signals_needed
+from autopilot.daemon.warm_ups import OVER, SIGNAL, learns
 from autopilot.domain.logical_time import ZERO
 from autopilot.domain.samples import Answer
 from autopilot.domain.signals import Gap, Readings
@@ -52,6 +53,8 @@ def look(fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float
 
 def _target(fleet: Fleet, policy: Policy | None, eyes: Eyes) -> Target:
     needs = frozenset(Need(signal, over) for signal, over in signals_needed(policy))
+    if learns(fleet):
+        needs |= {Need(SIGNAL, OVER)}
     interval = eyes.scrape_intervals[fleet.source]
     return Target(fleet.ref, fleet.source, fleet.identity, fleet.replica_label, interval, needs, eyes.peak_bandwidth)
 

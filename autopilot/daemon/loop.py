@@ -19,6 +19,7 @@ from autopilot.daemon.board import Board
 from autopilot.daemon.history import History
 from autopilot.daemon.looking import Eyes, Sight, look
 from autopilot.daemon.reporting import report
+from autopilot.daemon.warm_ups import WarmUpWith, follow
 from autopilot.domain.alerts import AlertState
 from autopilot.domain.logical_time import ZERO, LogicalTime
 from autopilot.domain.memory import Memory
@@ -70,6 +71,7 @@ class Rim:
     workers: ActWorkers
     telemetry: Telemetry
     board: Board
+    warm_up_with: WarmUpWith
 
 
 class Daemon:
@@ -109,6 +111,7 @@ class Daemon:
         records = [self._record(book, cases[ref], cycled, grant) for ref, (cycled, grant) in saved.items()]
         self._act(cases, saved)
         self._publish(book, records, sight, wall=wall)
+        follow(book, sight.readings, rim.warm_up_with)
         rim.telemetry.ticked(rim.clock.running() - started)
 
     def _cases(self, book: Book, sight: Sight, *, now: LogicalTime, wall: datetime) -> dict[FleetRef, Case]:

@@ -1,6 +1,7 @@
 """The daemon's own file, `autopilot.yaml`: sources, where policies are, and how the daemon itself runs."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -132,3 +133,8 @@ class DaemonConfig(Shape):
     local: Local | None = None
     peak_bandwidth: Size | None = None
     """What one GPU's memory can move in a second, in bytes: 3350G for an H100."""
+
+    @property
+    def journal(self) -> Path:
+        """The journal lies beside the state."""
+        return Path(self.state).with_suffix(".journal.sqlite")

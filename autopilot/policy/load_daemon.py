@@ -13,6 +13,7 @@ from autopilot.policy.surroundings import Surroundings
 from autopilot.policy.wording import known_keys, validated
 
 PREFIX = "AUTOPILOT_"
+OPTIONS = frozenset({"AUTOPILOT_CONFIG", "AUTOPILOT_SERVER"})  # of the command line; tests and benchmarks have theirs
 # Kubernetes puts these into every pod of a namespace that has a Service of our name; they are not for us.
 _SERVICE_LINK = re.compile(r"AUTOPILOT_(.*_)?(SERVICE_(HOST|PORT)(_.*)?|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)")
 
@@ -78,7 +79,7 @@ def _layer(value: Any, environ: Mapping[str, str]) -> _Layered:
     problems: list[Problem] = []
     warnings: list[Problem] = []
     for name in sorted(environ):
-        if not name.startswith(PREFIX) or _is_service_link(name):
+        if not name.startswith(PREFIX) or name in OPTIONS or _is_service_link(name):
             continue
         path = _path(name.removeprefix(PREFIX).split("__"), merged)
         if path is None:

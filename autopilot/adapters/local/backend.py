@@ -70,6 +70,13 @@ class LocalBackend:
         supervisor.start()
         supervisor.wake()
 
+    def warm_up_with(self, fleet: FleetRef, prompt_tokens: tuple[int, ...]) -> None:
+        """Warm new replicas up with prompts of these lengths from now on; a fleet that is not of this machine is left alone."""
+        supervisor = self._supervisors.get(fleet)
+        if supervisor is not None:
+            document = supervisor.post.fleet
+            supervisor.post.fleet = replace(document, warm_up=replace(document.warm_up, prompt_tokens=prompt_tokens))
+
     def close(self) -> None:
         """Stop looking; engines and routers go on."""
         for supervisor in self._supervisors.values():

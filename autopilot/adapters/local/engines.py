@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 from autopilot.adapters.http import HttpClient, HttpError, HttpLate, HttpRefused, Response
 from autopilot.adapters.local.fleets import WarmUp
@@ -55,9 +56,10 @@ class Engine:
         """
         if warm_up.requests == 0:
             return Warmed(done=True)
-        length = max(1, min(warm_up.prompt_tokens, self._window() - _ANSWER_TOKENS - 1))
+        longest = self._window() - _ANSWER_TOKENS - 1
+        lengths = [max(1, min(tokens, longest)) for tokens in islice(cycle(warm_up.prompt_tokens), warm_up.requests)]
         with ThreadPoolExecutor(min(_AT_ONCE, warm_up.requests), thread_name_prefix="warm-up") as pool:
-            answers = list(pool.map(lambda _: self._warm_once(length), range(warm_up.requests)))
+            answers = list(pool.map(self._warm_once, lengths))
         refused = next((answer for answer in answers if 400 <= answer < 500), None)
         if refused is not None:
             return Warmed(done=True, note=f"not warmed: POST /v1/completions answered {refused}")

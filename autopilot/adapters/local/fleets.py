@@ -12,15 +12,15 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # it becomes a folder
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """So many prompts of so many tokens go through a replica before it gets traffic; no request is no warm-up."""
+    """So many prompts go through a replica before it gets traffic, their lengths in turn; no request is no warm-up."""
 
     requests: int = 8
-    prompt_tokens: int = 512
+    prompt_tokens: tuple[int, ...] = (512,)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be sent."""
-        if self.requests < 0 or self.prompt_tokens < 1:
-            message = f"a warm-up is at least 0 requests of at least 1 token, got {self.requests} of {self.prompt_tokens}"
+        if self.requests < 0 or not self.prompt_tokens or min(self.prompt_tokens) < 1:
+            message = f"a warm-up is at least 0 requests of at least 1 token each, got {self.requests} of {self.prompt_tokens}"
             raise ValueError(message)
 
 

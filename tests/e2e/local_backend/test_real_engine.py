@@ -55,7 +55,7 @@ def rig(tmp_path: Path, model: Path) -> Iterator[Rig]:
     real = Rig(tmp_path, LAUNCH, (str(routers.real()),), LocalTimes())
     args = {"enforce-eager": True, "max-model-len": 1024, "max-num-seqs": 4, "shutdown-timeout": 10, "disable-log-requests": True}
     engine = EngineSpec(str(model), ("demo",), args, ENVIRONMENT, "0.32.0")
-    real.fleet = replace(real.fleet, engine=engine, warm_up=WarmUp(requests=4, prompt_tokens=64))
+    real.fleet = replace(real.fleet, engine=engine, warm_up=WarmUp(requests=4, prompt_tokens=(64,)))
     with cleaned(real) as clean:
         clean.start()
         yield clean
