@@ -13,7 +13,7 @@ import resource
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,14 +23,21 @@ from autopilot.catalog.answers import Failure
 from autopilot.catalog.coverage import LiveReplica
 from autopilot.catalog.derive import derive
 from autopilot.catalog.queries import Query, Target, plan
+from autopilot.control.cycle import run_all
+from autopilot.control.seen import Case, Seen
+from autopilot.domain.memory import Memory
 from autopilot.domain.samples import Answer
 from autopilot.domain.signals import Distribution, Gap, Readings
-from autopilot.domain.workloads import FleetRef
+from autopilot.domain.workloads import FleetRef, Replica, ReplicaState, Workload
+from autopilot.policy.values import Pool
 from autopilot.ports import QueryFailed
 from tests.support.openmetrics import TTFT_EDGES
+from tests.support.policies import CHAT, closed_loop
 from tests.support.prometheus import PrometheusServer, any_binaries
 
 SCRAPE = 15
+REPLICAS_MOST = 100
+POLICY = closed_loop(maximum=REPLICAS_MOST)
 SINCE = 1_790_006_400  # on a boundary of two hours: one block
 SPAN = 180
 NOW = float(SINCE + SPAN)
@@ -77,13 +84,20 @@ def main() -> None:
         source = PrometheusSource(server.url).limited(50 * asked.fleets + asked.fleets * asked.replicas)
         targets = [_target(number) for number in range(asked.fleets)]
         live = {target.fleet: _live(target.fleet.name, asked.replicas) for target in targets}
+        memories: dict[FleetRef, Memory] = {}
         for number in range(asked.ticks):
             print(f"tick {number}")
-            _tick(source, targets, live)
+            _tick(source, targets, live, memories, number)
         _each_query(source, plan(targets))
 
 
-def _tick(source: PrometheusSource, targets: Sequence[Target], live: Mapping[FleetRef, Sequence[LiveReplica]]) -> None:
+def _tick(
+    source: PrometheusSource,
+    targets: Sequence[Target],
+    live: Mapping[FleetRef, Sequence[LiveReplica]],
+    memories: dict[FleetRef, Memory],
+    number: int,
+) -> None:
     whole, before = Watch(), _server_cpu(source)
     watch = Watch()
     queries = plan(targets)
@@ -94,13 +108,33 @@ def _tick(source: PrometheusSource, targets: Sequence[Target], live: Mapping[Fle
     watch = Watch()
     readings = derive(targets, {query: _answer(answer) for query, answer in answers.items()}, live, NOW)
     _show("derive", watch.read())
-    # The pure cycle of every fleet goes here: cycle(policy, memory, readings[fleet], …), then arbitrate.
+    watch = Watch()
+    cases = [_case(target, readings[target.fleet], memories.get(target.fleet, Memory()), number) for target in targets]
+    results = run_all(cases, ())
+    memories.update({ref: cycled.memory for ref, (cycled, _) in results.items()})
+    _show("decide", watch.read())
     total = whole.read()
     _show("tick", total)
     rows = sum(len(answer.samples) for answer in answers.values() if isinstance(answer, Answer))
     print(f"  {len(queries)} queries, {rows} rows, {sum(len(one.entries) for one in readings.values())} entries")
     print(f"  prometheus: {_server_cpu(source) - before:.2f} CPU s; RSS here {_rss_mib():.0f} MiB now, {_peak_mib():.0f} MiB at most")
     _prove(readings)
+
+
+def _case(target: Target, readings: Readings, memory: Memory, number: int) -> Case:
+    """The fleet under the shipped kind of policy: two alerts, a ladder each, scaling in both directions."""
+    fleet = replace(CHAT, ref=target.fleet, pools=(Pool("main", minimum=1, maximum=REPLICAS_MOST),))
+    replicas = tuple(Replica(name, ReplicaState.SERVING, "t", timedelta(hours=1), 60.0) for name in readings.by_replica("up"))
+    workload = Workload(desired=len(replicas), version="1", template="t", replicas=replicas)
+    seen = Seen(
+        now=timedelta(seconds=5 * number),
+        interval=timedelta(seconds=5),
+        scrape_interval=timedelta(seconds=SCRAPE),
+        readings=readings,
+        workload=workload,
+        restarted=number == 0,
+    )
+    return Case(fleet, POLICY, memory, seen)
 
 
 def _prove(readings: Mapping[FleetRef, Readings]) -> None:
