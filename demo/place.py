@@ -90,6 +90,10 @@ class Alone:
         self._file.write(str(os.getpid()))
         self._file.flush()
 
+    def close(self) -> None:
+        """Let go of it."""
+        self._file.close()
+
 
 def clean_up(root: Path) -> Iterator[int]:
     """End what an earlier run left running, yielding how many processes are left, and remove its folder.

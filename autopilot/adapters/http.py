@@ -133,11 +133,13 @@ class BoundedSession(requests.Session):
 
     def _read(self, response: requests.Response) -> bytes:
         chunks: list[bytes] = []
+        announced = response.headers.get("Content-Length", "")
+        promised = int(announced) if announced.isdecimal() else 0
         size = 0
         while chunk := response.raw.read(_CHUNK, decode_content=False):
             chunks.append(chunk)
             size += len(chunk)
-            if size > self._limit:
+            if max(size, promised) > self._limit:  # what is promised need not be read: its beginning is for the message
                 message = (
                     f"it answers {response.status_code} with more than {self._limit} bytes, "
                     f"beginning with {excerpt(chunks[0])!r}; ask for less or raise the limit"

@@ -1,5 +1,6 @@
 """Answers, sorted by fleet: each row is looked at once."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -21,7 +22,7 @@ class Failure:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # told apart by identity: what was made of one is found again by it
 class Column:
     """The answer to one query: for each fleet its rows by replica or by edge.
 
@@ -58,16 +59,12 @@ def column(query: Query, answer: Answer | Failure | None) -> Column:
 
 
 def _sorted(labels: tuple[str, ...], answer: Answer) -> dict[Identity, dict[str, float]]:
-    rows: dict[Identity, dict[str, float]] = {}
+    rows: defaultdict[Identity, dict[str, float]] = defaultdict(dict)
     pick = itemgetter(*labels)  # of at least two labels: always a tuple
-    for sample in answer.samples:
+    for found, value, _ in answer.samples:
         try:
-            key: tuple[str, ...] = pick(sample.labels)
+            key: tuple[str, ...] = pick(found)
         except KeyError:  # Prometheus leaves out a label whose value is empty
-            key = tuple(sample.labels.get(label, "") for label in labels)
-        identity = key[:-1]
-        if identity in rows:
-            rows[identity][key[-1]] = sample.value
-        else:
-            rows[identity] = {key[-1]: sample.value}
+            key = tuple(found.get(label, "") for label in labels)
+        rows[key[:-1]][key[-1]] = value
     return rows

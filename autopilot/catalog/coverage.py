@@ -1,8 +1,9 @@
 """Who of a fleet can be heard: the quorum of targets, freshness, and what one series tells with some silent."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from math import inf
 
 from autopilot.catalog.answers import Column, Identity
@@ -21,7 +22,7 @@ class LiveReplica:
     ready_for: timedelta
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scrapes:
     """What is known about the scrapes of a group of fleets: when each last worked, who gave samples, whose are old.
 
@@ -34,9 +35,20 @@ class Scrapes:
     at: float
     interval: timedelta
 
-    def recent(self, sampled_at: float) -> bool:
-        """Whether a sample of this Unix time still counts."""
-        return self.at - sampled_at <= STALE_AFTER * self.interval.total_seconds()
+    @cached_property
+    def stale_before(self) -> float:
+        """The Unix time before which a sample no longer counts."""
+        return self.at - STALE_AFTER * self.interval.total_seconds()
+
+    @cached_property
+    def settled_after(self) -> timedelta:
+        """For how long a replica must have been ready before its silence is a gap."""
+        return SETTLED_AFTER * self.interval
+
+    @cached_property
+    def shaky(self) -> bool:
+        """Whether the coverage itself cannot be seen for certain."""
+        return any(column.gap is not None or column.warned for column in (self.up, self.running, self.old))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +76,16 @@ class Coverage:
 
 def cover(live: Sequence[LiveReplica], scrapes: Scrapes, identity: Identity) -> Coverage:
     """Judge who is heard. Rows of replicas that are not live are ghosts and never looked at."""
-    up = {replica.name: _up(replica.name, scrapes, identity) for replica in live}
-    settled = frozenset(replica.name for replica in live if replica.ready_for > SETTLED_AFTER * scrapes.interval)
+    scraped = scrapes.up.of(identity)
+    up = {replica.name: _up(replica.name, scraped.get(replica.name), scrapes) for replica in live}
+    settled = frozenset(replica.name for replica in live if replica.ready_for > scrapes.settled_after)
     unasked = scrapes.up.gap is not None
     works = [name for name, reading in up.items() if isinstance(reading, Measured) and reading.value > 0]
     expected = settled if unasked else settled.intersection(works)
     # a replica that has just become ready may not be a target yet
-    maybe = [name for name, reading in up.items() if reading == _NO_TARGET and name not in settled]
+    maybe = [name for name, reading in up.items() if reading is _NO_TARGET and name not in settled]
     targets = list(up) if unasked else works + maybe
-    unheard = {name: reason for name in up if (reason := _unheard(name, targets, scrapes, identity)) is not None}
+    unheard = _unheard(up, targets, scrapes, identity)
     return Coverage(
         live=tuple(live),
         up=up,
@@ -81,34 +94,40 @@ def cover(live: Sequence[LiveReplica], scrapes: Scrapes, identity: Identity) -> 
         reporting=tuple(name for name in targets if name not in unheard),
         unheard=unheard,
         blind=_blind(live, settled, expected),
-        shaky=any(column.gap is not None or column.warned for column in (scrapes.up, scrapes.running, scrapes.old)),
+        shaky=scrapes.shaky,
     )
 
 
+_WORKS, _FAILS = Measured(1.0), Measured(0.0)
 _NO_TARGET = Unknown(Gap.ABSENT, "no such target")
 
 
-def _up(name: str, scrapes: Scrapes, identity: Identity) -> Measured | Unknown:
+def _up(name: str, at: float | None, scrapes: Scrapes) -> Measured | Unknown:
     """`up`: the row is the time of the last scrape, 0 where it failed."""
     if scrapes.up.gap is not None:
         return scrapes.up.gap
-    at = scrapes.up.of(identity).get(name)
     if at is None:
         return _NO_TARGET
-    if at > 0 and not scrapes.recent(at):
+    if not 0 <= at < inf:
+        return Unknown(Gap.NON_FINITE, name)
+    if 0 < at < scrapes.stale_before:
         return Unknown(Gap.STALE, f"{name} was last scraped {scrapes.at - at:.0f} s ago")
-    return Measured(1.0 if at > 0 else 0.0, partial=scrapes.up.warned) if 0 <= at < inf else Unknown(Gap.NON_FINITE, name)
+    works = _WORKS if at > 0 else _FAILS
+    return replace(works, partial=True) if scrapes.up.warned else works
 
 
-def _unheard(name: str, targets: Sequence[str], scrapes: Scrapes, identity: Identity) -> Unknown | None:
+def _unheard(names: Iterable[str], targets: Sequence[str], scrapes: Scrapes, identity: Identity) -> dict[str, Unknown]:
     """Why nothing of a replica counts. An engine always shows how many requests run: who does not, shows nothing."""
-    if name not in targets:
-        return Unknown(Gap.STALE, f"the target of {name} is not up")
-    if name in scrapes.old.of(identity):
-        return Unknown(Gap.STALE, f"the newest sample of {name} is {scrapes.old.of(identity)[name]:.0f} s old")
-    if scrapes.running.gap is None and name not in scrapes.running.of(identity):
-        return Unknown(Gap.ABSENT, f"{name} does not show its running requests")
-    return None
+    asked, old, running = frozenset(targets), scrapes.old.of(identity), scrapes.running.of(identity)
+    unheard = {}
+    for name in names:
+        if name not in asked:
+            unheard[name] = Unknown(Gap.STALE, f"the target of {name} is not up")
+        elif name in old:
+            unheard[name] = Unknown(Gap.STALE, f"the newest sample of {name} is {old[name]:.0f} s old")
+        elif name not in running and scrapes.running.gap is None:
+            unheard[name] = Unknown(Gap.ABSENT, f"{name} does not show its running requests")
+    return unheard
 
 
 def _blind(live: Sequence[LiveReplica], settled: frozenset[str], expected: frozenset[str]) -> Unknown | None:

@@ -1,9 +1,10 @@
 """From bucket rows to a histogram that can be trusted, or the reason why not."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import inf, isfinite, isnan
+from operator import sub
 
 from autopilot.domain.signals import Distribution, Gap, Unknown
 
@@ -11,7 +12,9 @@ NOISE = 1e-6  # of the count: rounding, as Prometheus forgives it
 REPAIRABLE = 0.05  # of the count: what a counter reset seen in some buckets only does; beyond it is another histogram
 
 
-def distribution(rows: Mapping[str, float], uneven: Mapping[str, float]) -> Distribution | Unknown:
+def distribution(
+    rows: Mapping[str, float], uneven: Mapping[str, float], *, total: float | None = None, partial: bool = False
+) -> Distribution | Unknown:
     """Build the histogram from counts by `le`. `uneven` are the shares of replicas that have an edge not all have.
 
     Only edges that all replicas share are kept: below any other edge some observations were never counted.
@@ -26,16 +29,17 @@ def distribution(rows: Mapping[str, float], uneven: Mapping[str, float]) -> Dist
     edges = sorted(edge for edge in counts if edge not in apart)
     if len(edges) == 1 and len(counts) > 1:
         return Unknown(Gap.MISSHAPEN, "the replicas share no edge")
-    return _monotonic(tuple(edges), [counts[edge] for edge in edges])
-
-
-def _monotonic(edges: tuple[float, ...], counts: list[float]) -> Distribution | Unknown:
-    """Raise each count to the highest before it, as Prometheus does, while little has to be raised."""
-    raised = tuple(accumulate(counts, max))
-    worst = max(high - count for high, count in zip(raised, counts, strict=True))
+    found = [counts[edge] for edge in edges]
+    raised, worst = _monotonic(found)
     if worst > max(REPAIRABLE * raised[-1], NOISE):
         return Unknown(Gap.MISSHAPEN, f"bucket counts fall by {worst:g} of {raised[-1]:g}: are the edges not the same everywhere?")
-    return Distribution(edges, raised, partial=worst > NOISE * raised[-1])
+    return Distribution(tuple(edges), raised, total, partial or worst > NOISE * raised[-1])
+
+
+def _monotonic(counts: Sequence[float]) -> tuple[tuple[float, ...], float]:
+    """Each count raised to the highest before it, as Prometheus does, and by how much at most."""
+    raised = tuple(accumulate(counts, max))
+    return raised, max(map(sub, raised, counts))
 
 
 def _by_number(rows: Mapping[str, float]) -> dict[float, float]:

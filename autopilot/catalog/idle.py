@@ -14,7 +14,16 @@ def quiet_replicas(idleness: tuple[Column, ...], window: timedelta | None, look:
 
     `idleness` are the scrapes at which nothing ran or waited, and how many requests finished.
     """
-    if window is None or not idleness or any(column.gap is not None or column.warned for column in idleness):
+    if window is None or not idleness:
+        return frozenset()
+    found = look.quiet.get(idleness)
+    if found is None:
+        found = look.quiet[idleness] = _quiet(idleness, window, look)
+    return found
+
+
+def _quiet(idleness: tuple[Column, ...], window: timedelta, look: Look) -> frozenset[str]:
+    if any(column.gap is not None or column.warned for column in idleness):
         return frozenset()
     scrapes, finished = (column.of(look.identity) for column in idleness)
     reporting = look.coverage.reporting

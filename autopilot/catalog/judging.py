@@ -1,9 +1,9 @@
 """One series of one fleet: the numbers that may be used, what is missing, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from math import inf
+from math import inf, nan
 from typing import NamedTuple
 
 from autopilot.catalog.answers import Column, Identity
@@ -13,13 +13,18 @@ from autopilot.domain.signals import Gap, Reading, Unknown
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One fleet at one moment. `stalled` are the replicas that have requests and make no step, None while that cannot be seen."""
+    """One fleet at one moment. `stalled` are the replicas that have requests and make no step, None while that cannot be seen.
+
+    `judged` and `quiet` hold what was worked out already: several signals are made of one series.
+    """
 
     identity: Identity
     coverage: Coverage
     scrape_interval: timedelta
     stalled: frozenset[str] | None = frozenset()
     peak_bandwidth: float | None = None
+    judged: "dict[tuple[Column, float], Judged]" = field(default_factory=dict, compare=False)
+    quiet: dict[tuple[Column, ...], frozenset[str]] = field(default_factory=dict, compare=False)
 
 
 class Judged(NamedTuple):
@@ -44,13 +49,21 @@ class Readout(NamedTuple):
 
 def judge(column: Column, look: Look, *, least: float = 0.0) -> Judged:
     """Take the numbers that count: of live replicas that report, finite and not under `least`."""
+    key = column, least
+    found = look.judged.get(key)
+    if found is None:
+        found = look.judged[key] = _judged(column, look, least)
+    return found
+
+
+def _judged(column: Column, look: Look, least: float) -> Judged:
     coverage = look.coverage
     gap = coverage.blind or column.gap
     if gap is not None:
         return Judged({}, partial=True, doubtful=True, gap=gap)
-    rows = column.of(look.identity)
+    row = column.of(look.identity).get
     # written so that NaN is out as well
-    values = {name: rows[name] for name in coverage.reporting if name in rows and least <= rows[name] < inf}
+    values = {name: value for name in coverage.reporting if least <= (value := row(name, nan)) < inf}
     doubtful = column.warned or coverage.shaky
     partial = doubtful or not values.keys() >= coverage.settled
     return Judged(values, partial, doubtful, _gap(values, column, look))

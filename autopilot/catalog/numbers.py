@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
+from functools import cached_property, reduce
+from math import isfinite, nan
 
 from autopilot.catalog.answers import Column
 from autopilot.catalog.histograms import distribution
@@ -12,14 +13,14 @@ from autopilot.catalog.judging import Judged, Look, Readout, joined, judge, sile
 from autopilot.catalog.queries import Need
 from autopilot.catalog.recipes import Bandwidth, Fold, Histogram, Recipe, Scalar, StalledReplicas, UpShare
 from autopilot.catalog.signals import SIGNALS, SignalKind
-from autopilot.domain.signals import Distribution, Gap, Idle, Measured, Reading, Unknown
+from autopilot.domain.signals import Gap, Idle, Measured, Reading, Unknown
 
 _COUNTS_REQUESTS = frozenset({"request_rate", "error_ratio"})  # signals behind which a number of requests stands
 _NOBODY: frozenset[str] = frozenset()
 _IDLE = Idle()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """One signal to read: from which columns, and over which window. Shared by all fleets of a group.
 
@@ -33,12 +34,12 @@ class Line:
     window: timedelta | None
     by_replica: bool = True
 
-    @property
+    @cached_property
     def kind(self) -> SignalKind:
         """The signal's row in the catalogue."""
         return SIGNALS[self.need.signal]
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """What a growth is divided by to be a rate, 1 where the growth itself is the value."""
         return self.window.total_seconds() if self.window is not None and self.kind.unit == "per_second" else 1.0
@@ -73,7 +74,7 @@ def _number(line: Line, recipe: Scalar, look: Look) -> Readout:
     replicas: dict[str, Reading] = {
         name: _IDLE if name in quiet else Measured(value / seconds, None, doubtful) for name, value in judged.values.items()
     }
-    return Readout(fleet, replicas | _silent(replicas, line.parts, look))
+    return Readout(fleet, _with_silent(replicas, line.parts, look))
 
 
 def _whole(line: Line, recipe: Scalar, judged: Judged, *, look: Look, quiet: frozenset[str]) -> Reading:
@@ -104,7 +105,7 @@ def _share(line: Line, look: Look) -> Readout:
     )
     if part.gap is None and whole.gap is None and not partial and is_idle(quiet, look):
         fleet = _IDLE
-    return Readout(fleet, replicas | _silent(replicas, line.parts, look))
+    return Readout(fleet, _with_silent(replicas, line.parts, look))
 
 
 def _ratio(line: Line, part: float, whole: float, *, partial: bool) -> Reading:
@@ -113,13 +114,12 @@ def _ratio(line: Line, part: float, whole: float, *, partial: bool) -> Reading:
     return Measured(min(1.0, part / whole), count=whole if line.need.signal in _COUNTS_REQUESTS else None, partial=partial)
 
 
-def _silent(replicas: Mapping[str, Reading], parts: tuple[Column, ...], look: Look) -> dict[str, Reading]:
-    """Why the others have no value: the reason of the first column that they lack."""
-    return {
-        replica.name: silence(replica.name, _lacking(replica.name, parts, look), look)
-        for replica in look.coverage.live
-        if replica.name not in replicas
-    }
+def _with_silent(replicas: dict[str, Reading], parts: tuple[Column, ...], look: Look) -> Mapping[str, Reading]:
+    """With those that have no value, and why: the reason of the first column that they lack."""
+    if len(replicas) == len(look.coverage.up):
+        return replicas
+    silent = [name for name in look.coverage.up if name not in replicas]
+    return replicas | {name: silence(name, _lacking(name, parts, look), look) for name in silent}
 
 
 def _lacking(name: str, parts: tuple[Column, ...], look: Look) -> Column:
@@ -145,17 +145,14 @@ def _histogram(line: Line, look: Look) -> Reading:
     partial = exports.partial or doubtful or stalled is None or bool(stalled)
     if not partial and is_idle(quiet_replicas(line.idleness, line.window, look), look):
         return _IDLE
-    return _summed(distribution(rows, edges.of(look.identity)), sums=sums, look=look, partial=partial)
+    return distribution(rows, edges.of(look.identity), total=_total(sums, look), partial=partial)
 
 
-def _summed(shape: Distribution | Unknown, *, sums: Column, look: Look, partial: bool) -> Reading:
-    """The histogram with the sum of its values: of every replica that is in the buckets, gone ones too."""
-    if isinstance(shape, Unknown):
-        return shape
+def _total(sums: Column, look: Look) -> float | None:
+    """The sum of the observed values: of every replica that is in the buckets, gone ones too."""
     rows = sums.of(look.identity)
-    total = sum(rows.values()) if rows and sums.gap is None else None
-    finite = total if total is not None and abs(total) < float("inf") else None
-    return Distribution(shape.edges, shape.counts, total=finite, partial=partial or shape.partial)
+    total = sum(rows.values()) if rows and sums.gap is None else nan
+    return total if isfinite(total) else None
 
 
 def _up(look: Look) -> Readout:
@@ -180,7 +177,7 @@ def _stalled(line: Line, look: Look) -> Readout:
         name: Measured(1.0 if name in stalled else 0.0, partial=judged.doubtful or standing.warned) for name in judged.values
     }
     fleet: Reading = judged.gap or Measured(float(len(stalled)), partial=judged.partial or standing.warned)
-    return Readout(fleet, replicas | _silent(replicas, (steps,), look))
+    return Readout(fleet, _with_silent(replicas, (steps,), look))
 
 
 def _bandwidth(line: Line, look: Look) -> Readout:
@@ -199,7 +196,7 @@ def _bandwidth(line: Line, look: Look) -> Readout:
     }
     flat: dict[str, Reading] = {name: _FLAT for name in judged.values if name not in sound}
     fleet = _mean_traffic(judged, sound, scale=scale, idle=is_idle(quiet, look))
-    return Readout(fleet, replicas | flat | _silent(replicas | flat, line.parts, look))
+    return Readout(fleet, _with_silent(replicas | flat, line.parts, look))
 
 
 _FLAT = Unknown(Gap.MISSHAPEN, "the byte counters stand still while requests run: start the engine with --enable-mfu-metrics")

@@ -23,7 +23,8 @@ def arbitrate(growths: Sequence[Growth], budgets: Sequence[GpuBudget]) -> dict[F
     for budget in budgets:
         claims = {claim.fleet: claim for claim in budget.claims}
         mine = [growth for growth in growths if growth.fleet in claims]
-        granted.update(_share(mine, claims, budget.gpus))
+        shared = _share(mine, claims, budget.gpus)
+        granted.update({fleet: min(granted[fleet], share) for fleet, share in shared.items()})  # every budget holds
     return granted
 
 

@@ -8,6 +8,7 @@ from autopilot.actions import NOT_SUPPORTED, Notify, Scale
 from autopilot.actions.scale import floor_of
 from autopilot.control.guards import objection
 from autopilot.control.judgement import Look, gauge_symptoms, judge
+from autopilot.control.landing import PASSING, coming, disturbed, late, never_starts, unscraped
 from autopilot.control.stand import Stand, Symptom
 from autopilot.control.verification import compare, symptom_of, verdict_at_deadline
 from autopilot.domain.conditions import Condition, Truth, leaves
@@ -15,7 +16,7 @@ from autopilot.domain.decisions import Hold
 from autopilot.domain.logical_time import ZERO
 from autopilot.domain.reasons import Reason
 from autopilot.domain.remediations import Attempt, Gauged, Phase, Verdict
-from autopilot.domain.workloads import PENDING_STATES, ReplicaState
+from autopilot.domain.verbs import TALKING
 from autopilot.policy.values import Step, Verify
 
 # A hold of these kinds ends the step at once; any other is waited for, at most one `within`.
@@ -73,7 +74,9 @@ def why_not_yet(step: Step, stand: Stand) -> Hold | None:
 
 
 def _resting(step: Step, stand: Stand) -> Hold | None:
-    """Object while the last landing, or the last bar on capacity, is too young."""
+    """Object while the last landing, or the last bar on capacity, is too young. Talking never waits."""
+    if step.do.verb in TALKING:
+        return None
     policy = stand.case.policy
     cooldown = policy.limits.cooldown if policy is not None else ZERO
     since = _since_landing(stand)
@@ -133,18 +136,39 @@ def _started(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
     serving = stand.serving
     if serving is None or attempt.target is None:
         return replace(attempt, reason=Reason.UNOBSERVED)
-    disturbed = _disturbed(attempt, stand, at_least=attempt.ready or 0)
-    if disturbed:
-        return ended(attempt, stand, Verdict.VOID, detail=disturbed)
     target = max(attempt.target, _grown(step, stand))
+    held = attempt.reason is not None and attempt.reason not in PASSING and not coming(stand)
+    over = _over(attempt, stand, landed=serving >= target, held=held)
+    if over is not None:
+        return over
     if serving >= target:
         return _land(replace(attempt, target=target), step, stand)
-    failure = _never_starts(attempt, stand)
-    if failure:
-        return ended(attempt, stand, Verdict.ERROR, reason=Reason.NO_CAPACITY, detail=failure)
     known = stand.alert.truth is not Truth.UNKNOWN
-    waited = attempt.waited + (stand.passed if known else ZERO)
-    return replace(attempt, target=target, waited=waited, reason=Reason.AWAITING_LANDING)
+    # What is asked for later has its whole time to start.
+    waited = ZERO if target > attempt.target and not held else attempt.waited + (stand.passed if known else ZERO)
+    moved = replace(attempt, target=target, waited=waited)
+    return _held(moved, step, stand) if held else replace(moved, reason=Reason.AWAITING_LANDING, detail="")
+
+
+def _over(attempt: Attempt, stand: Stand, *, landed: bool, held: bool) -> Attempt | None:
+    """The attempt, ended by something that leaves nothing to wait for; None while there is."""
+    if stand.refused:
+        return ended(attempt, stand, Verdict.ERROR, reason=Reason.DENIED, detail=stand.refused)
+    disturbance = disturbed(attempt, stand, at_least=attempt.ready or 0)
+    if disturbance:
+        return ended(attempt, stand, Verdict.VOID, detail=disturbance)
+    failure = never_starts(attempt, stand) or ("" if held else late(attempt, stand))
+    return ended(attempt, stand, Verdict.ERROR, reason=Reason.NO_CAPACITY, detail=failure) if failure and not landed else None
+
+
+def _held(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
+    """Nothing more may be asked for: after at most one `within`, what has come by then is what there is to judge."""
+    reason = attempt.reason or Reason.AWAITING_LANDING
+    if reason not in ENDS_THE_STEP and attempt.waited <= _patience(reason, step):
+        return replace(attempt, reason=Reason.AWAITING_LANDING, detail="")  # if it is still held, this tick will say so
+    if (stand.serving or 0) > (attempt.ready or 0):
+        return _land(replace(attempt, target=stand.serving), step, stand)
+    return ended(attempt, stand, Verdict.NOT_TAKEN, reason=reason, detail=attempt.detail)
 
 
 def _grown(step: Step, stand: Stand) -> int:
@@ -155,34 +179,6 @@ def _grown(step: Step, stand: Stand) -> int:
     if load.in_flight is None or load.good is None:
         return 0
     return min(floor_of(step.do, ready=0, in_flight=load.in_flight, good=load.good), stand.bounds.maximum)
-
-
-def _disturbed(attempt: Attempt, stand: Stand, *, at_least: int) -> str:
-    """What happened in between that makes the attempt void; empty when nothing did."""
-    workload = stand.case.workload
-    if workload is None:
-        return ""
-    if attempt.template and workload.template != attempt.template:
-        return "the pod template changed: a rollout"
-    if stand.foreign:
-        return "another writer changed the replica count"
-    lost = at_least - len(workload.serving)
-    return f"{lost} serving replicas were lost" if lost > 0 else ""
-
-
-def _never_starts(attempt: Attempt, stand: Stand) -> str:
-    """Why what was asked for will not come; empty while it still may."""
-    workload = stand.case.workload
-    if workload is None:
-        return ""
-    failed = workload.in_state(ReplicaState.FAILED)
-    if failed and not workload.in_state(*PENDING_STATES):
-        return failed[-1].message or f"{failed[-1].name} failed to start"
-    if attempt.waited > stand.start_within:
-        waiting = workload.in_state(*PENDING_STATES)
-        said = waiting[-1].message if waiting else ""
-        return f"not ready within {stand.start_within}{': ' + said if said else ''}"
-    return ""
 
 
 def _land(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
@@ -213,9 +209,9 @@ def symptom_now(step: Step, stand: Stand) -> Symptom:
 def _landed(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
     if stand.serving is None:
         return replace(attempt, reason=Reason.UNOBSERVED)
-    disturbed = _disturbed(attempt, stand, at_least=attempt.target or 0)
-    if disturbed:
-        return ended(attempt, stand, Verdict.VOID, detail=disturbed)
+    disturbance = disturbed(attempt, stand, at_least=attempt.target or 0)
+    if disturbance:
+        return ended(attempt, stand, Verdict.VOID, detail=disturbance)
     verify = step.verify or NO_VERIFY
     symptom = symptom_now(step, stand)
     attempt = replace(attempt, after=symptom.gauged, reason=Reason.VERIFYING)
@@ -226,9 +222,17 @@ def _landed(attempt: Attempt, step: Step, stand: Stand) -> Attempt:
     if quiet is not None and quiet >= (verify.held_for or 2 * stand.case.seen.interval):
         return ended(replace(attempt, quiet=quiet), stand, Verdict.HELPED)
     if waited >= symptom.longest_over + verify.within and quiet is None:
-        comparison = compare(attempt.before or Gauged(), symptom.gauged)
-        return ended(attempt, stand, verdict_at_deadline(attempt.verb, comparison))
+        return _judged(attempt, symptom, stand)
     return replace(attempt, waited=waited, quiet=quiet)
+
+
+def _judged(attempt: Attempt, symptom: Symptom, stand: Stand) -> Attempt:
+    """Time is up and the symptom is still there."""
+    unseen = unscraped(stand)
+    if unseen:
+        return ended(attempt, stand, Verdict.INCONCLUSIVE, reason=Reason.BLIND, detail=f"not scraped: {unseen}")
+    comparison = compare(attempt.before or Gauged(), symptom.gauged)
+    return ended(attempt, stand, verdict_at_deadline(attempt.verb, comparison))
 
 
 def _quiet(attempt: Attempt, symptom: Symptom, stand: Stand) -> timedelta | None:

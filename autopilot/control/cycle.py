@@ -12,12 +12,14 @@ from autopilot.control.arbitrate import Growth, arbitrate
 from autopilot.control.decide import Wants, decide
 from autopilot.control.judgement import Look, latency_truth
 from autopilot.control.ladder import Telling
+from autopilot.control.landing import note_hold
 from autopilot.control.level import Grow, Level, advance_level
 from autopilot.control.load import LevelView, number, whole
 from autopilot.control.ownership import notice
 from autopilot.control.pending import start_within
+from autopilot.control.refusals import newly_refused, rested_verb, take_refusals
 from autopilot.control.remedies import advance_remediations
-from autopilot.control.removal import Outlook, after_outcomes
+from autopilot.control.removal import Outlook, after_outcomes, resume_removal
 from autopilot.control.scale_in import unobserved
 from autopilot.control.seen import Case, Settled
 from autopilot.control.settle import settle
@@ -26,7 +28,7 @@ from autopilot.domain.budgets import GpuBudget
 from autopilot.domain.conditions import Truth
 from autopilot.domain.decisions import Act, Decision, Hold
 from autopilot.domain.memory import Memory
-from autopilot.domain.operations import Tell
+from autopilot.domain.operations import SetReplicas, Tell
 from autopilot.domain.reasons import Reason
 from autopilot.domain.scaling import Bound, Bounds
 from autopilot.domain.verbs import Verb
@@ -54,9 +56,12 @@ class Proposal:
         gpus = self.case.fleet.pool.gpus
         if gpus is None:
             gpus = 1  # `auto` is resolved when the fleet is rendered; until then one is what a replica takes at least
-        desired = workload.desired if workload is not None else 0
-        more = self.level.move.to - desired if self.level is not None and isinstance(self.level.move, Grow) else 0
-        return Growth(self.case.fleet.ref, held=desired * gpus, replicas=max(0, more), gpus=gpus)
+        # What cannot be seen is not free, and neither is what is asked for at this moment.
+        desired = workload.desired if workload is not None else self.memory.accepted or self.memory.level.count or 0
+        asked = [one.operation.effect.count for one in self.memory.intents if isinstance(one.operation.effect, SetReplicas)]
+        held = max(desired, *asked, 0)
+        more = self.level.move.to - held if self.level is not None and isinstance(self.level.move, Grow) else 0
+        return Growth(self.case.fleet.ref, held=held * gpus, replicas=max(0, more), gpus=gpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +108,28 @@ def propose(case: Case) -> Proposal:
     seen = case.seen
     intents, settled = settle(case.memory.intents, seen)
     memory = after_outcomes(replace(case.memory, intents=intents), settled)
+    memory = take_refusals(memory, settled, now=seen.now)
     workload = case.workload
     if workload is not None:
         memory = notice(memory, workload, settled, now=seen.now)
+    memory = resume_removal(replace(case, memory=memory), settled)
     policy = case.policy
-    if policy is None or policy.scaling is None:
-        held = Hold(Verb.SCALE_OUT, Reason.NO_POLICY)
-        return Proposal(case, replace(memory, now=seen.now), held=held)
+    if policy is None:
+        return _without_policy(replace(case, memory=memory), settled)
     alerting = evaluate(replace(case, memory=memory))
     memory = replace(memory, alerts=alerting.alerts)
     bounds = bounds_now(policy, case.fleet.pool, seen.windows)
-    foreign = memory.foreign != case.memory.foreign and bool(memory.foreign) and memory.foreign[-1].at == seen.now
-    remedied = advance_remediations(memory, _stands(replace(case, memory=memory), policy, alerting, bounds, foreign=foreign))
+    stands = _stands(replace(case, memory=memory), policy, alerting, bounds, settled)
+    remedied = advance_remediations(memory, stands, now=seen.now)
     tellings = (*_pages(case, policy, alerting), *_refusals(case, policy, settled), *_retold(settled), *remedied.tellings)
     return _with_level(Proposal(case, remedied.memory, tellings=tellings), policy, alerting, bounds)
+
+
+def _without_policy(case: Case, settled: tuple[Settled, ...]) -> Proposal:
+    """Nothing is judged, and nothing stays open: alerts are forgotten, ladders end, replicas on their way out come back."""
+    remedied = advance_remediations(replace(case.memory, alerts=()), (), now=case.seen.now)
+    held = Hold(Verb.SCALE_OUT, Reason.NO_POLICY)
+    return Proposal(case, replace(remedied.memory, now=case.seen.now), tellings=_retold(settled), held=held)
 
 
 def bounds_now(policy: Policy, pool: Pool, windows: tuple[str, ...]) -> Bounds:
@@ -134,7 +147,7 @@ def bounds_now(policy: Policy, pool: Pool, windows: tuple[str, ...]) -> Bounds:
     return Bounds(low, min(max(high, low), pool.maximum))
 
 
-def _stands(case: Case, policy: Policy, alerting: Alerting, bounds: Bounds, *, foreign: bool) -> tuple[Stand, ...]:
+def _stands(case: Case, policy: Policy, alerting: Alerting, bounds: Bounds, settled: tuple[Settled, ...]) -> tuple[Stand, ...]:
     alerts = {alert.name: alert for alert in alerting.alerts}
     rules = {rule.name: rule for rule in policy.alerts}
     readings, workload = case.seen.readings, case.workload
@@ -145,9 +158,13 @@ def _stands(case: Case, policy: Policy, alerting: Alerting, bounds: Bounds, *, f
         good=proven.good,
         arrivals=None if growth is None or rate is None else max(0.0, growth + rate),
     )
+    foreign = any(write.at == case.seen.now for write in case.memory.foreign)
+    refused = next(
+        (one.detail or "refused" for one in settled if one.permanent and rested_verb(one.intent.operation.effect) is Verb.SCALE_OUT), ""
+    )
     limit = start_within(policy.scaling, proven) if policy.scaling is not None else timedelta(minutes=10)
     return tuple(
-        Stand(case, alerts[remedy.alert], rules[remedy.alert], remedy, bounds, carried, limit, foreign)
+        Stand(case, alerts[remedy.alert], rules[remedy.alert], remedy, bounds, carried, limit, foreign, refused)
         for remedy in policy.remedies
         if remedy.alert in alerts
     )
@@ -173,9 +190,8 @@ def _refusals(case: Case, policy: Policy, settled: tuple[Settled, ...]) -> tuple
     """A change that will never be accepted is told once, with what was said."""
     fleet = case.fleet.ref
     return tuple(
-        Telling("", policy.receivers, f"{fleet}/refused/{one.detail[:80]}", f"{fleet}: a change was refused", one.detail)
-        for one in settled
-        if one.permanent
+        Telling("", policy.receivers, f"{fleet}/refused/{one.intent.operation.id}", f"{fleet}: a change was refused", one.detail)
+        for one in newly_refused(case.memory, settled)
     )
 
 
@@ -192,7 +208,10 @@ def _retold(settled: tuple[Settled, ...]) -> tuple[Telling, ...]:
 def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: Bounds) -> Proposal:
     case, memory = proposal.case, proposal.memory
     workload, law = case.workload, policy.scaling
-    if workload is None or law is None:
+    if law is None:
+        held = Hold(Verb.SCALE_OUT, Reason.NO_POLICY, "the policy has no scaling")
+        return replace(proposal, memory=replace(memory, now=case.seen.now, level=unobserved(memory.level)), held=held)
+    if workload is None:
         # Nothing can be seen: the level repeats its last result, its clocks stand.
         memory = replace(memory, now=case.seen.now, level=unobserved(memory.level))
         return replace(proposal, memory=memory, held=Hold(Verb.SCALE_OUT, Reason.UNOBSERVED))
@@ -214,9 +233,10 @@ def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: 
         foreign_zero=memory.zeroed_elsewhere,
     )
     level = advance_level(memory.level, view)
-    drain = law.scale_in.drain_within if law.scale_in is not None else MINUTE
+    drain = law.scale_in.drain_within if law.scale_in is not None else None
     grown = level.move.to if isinstance(level.move, Grow) else 0
-    calm = level.needed is not None and not alerting.symptom_present and latency is not Truth.YES
+    quiet = not alerting.symptom_present and latency is not Truth.YES and remediation is None
+    calm = quiet and level.needed is not None
     outlook = Outlook(wanted=max(level.needed or 0, grown), calm=calm, drain_within=drain)
     return replace(proposal, memory=replace(memory, level=level.state, now=case.seen.now), level=level, outlook=outlook)
 
@@ -233,4 +253,4 @@ def conclude(proposal: Proposal, *, granted: int | None) -> Cycled:
     case = replace(proposal.case, memory=proposal.memory)
     wants = Wants(proposal.level, proposal.outlook, proposal.tellings, proposal.held)
     decided = decide(case, wants, granted=granted)
-    return Cycled(decided.memory, decided.decisions, decided.memory.level.wanted)
+    return Cycled(note_hold(decided.memory, decided.decisions), decided.decisions, decided.memory.level.wanted)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from autopilot.control.guards import objection
+from autopilot.control.guards import Asked, denied, objection
 from autopilot.control.ladder import Telling
 from autopilot.control.level import Grow, Level, Shrink, Stay
-from autopilot.control.removal import CallBack, Continue, Outlook, Remove, progress
+from autopilot.control.refusals import refusal
+from autopilot.control.removal import CallBack, Continue, Outlook, Over, Remove, progress
 from autopilot.control.seen import Case
 from autopilot.domain.decisions import Act, Decision, Hold
 from autopilot.domain.memory import Memory, Removal
@@ -52,29 +53,34 @@ def decide(case: Case, wants: Wants, *, granted: int | None) -> Decided:
     """
     memory = case.memory
     wishes: list[Wish | Hold] = [wants.held] if wants.held is not None else []
-    if memory.removal is not None and wants.outlook is not None:
+    if memory.removal is not None:
         memory, wish = _carry_on(memory, memory.removal, case, wants.outlook)
         wishes.append(wish)
     if wants.level is not None:
-        wishes.extend(_retract(case, wants.level))
-        memory, scaled = _scale(replace(case, memory=memory), wants.level, granted)
+        if not _writing(case, wishes):
+            wishes.extend(_retract(case, wants.level))
+        busy = _writing(case, wishes)
+        memory, scaled = _scale(replace(case, memory=memory), wants.level, granted, busy=busy)
         wishes.append(scaled)
-    wishes.extend(_told(telling) for telling in wants.tellings)
+    wishes.extend(_told(telling, case) for telling in wants.tellings)
     return _number(memory, case, wishes)
 
 
-def _carry_on(memory: Memory, removal: Removal, case: Case, outlook: Outlook) -> tuple[Memory, Wish | Hold]:
+def _carry_on(memory: Memory, removal: Removal, case: Case, outlook: Outlook | None) -> tuple[Memory, Wish | Hold]:
     if any(_is_about(intent, removal) for intent in memory.intents):
         return memory, Hold(Verb.SCALE_IN, Reason.OPERATION_RUNNING, "waiting for the last step of the removal")
     match progress(removal, case, outlook):
         case Continue(reason=reason, limit=limit):
             return memory, Hold(Verb.SCALE_IN, reason, limit)
         case CallBack(effect=effect, why=why):
-            # Giving capacity back is never guarded.
-            return replace(memory, removal=replace(removal, returning=True)), Wish(Verb.SCALE_IN, effect, why)
+            # Giving capacity back is guarded by nobody; only what was refused a moment ago is not asked again yet.
+            called = replace(memory, removal=replace(removal, returning=True))
+            said = refusal(memory, Verb.TRAFFIC, now=case.seen.now)
+            return called, Wish(Verb.SCALE_IN, effect, why) if said is None else Hold(Verb.SCALE_IN, Reason.DENIED, said)
         case Remove(effect=effect, why=why):
-            hold = objection(case, Verb.SCALE_IN)
-            return memory, hold if hold is not None else Wish(Verb.SCALE_IN, effect, why)
+            return memory, Wish(Verb.SCALE_IN, effect, why)
+        case Over():
+            return replace(memory, removal=None), Hold(Verb.SCALE_IN, Reason.AS_WANTED, "the replicas that were to go are gone")
 
 
 def _is_about(intent: Intent, removal: Removal) -> bool:
@@ -86,9 +92,9 @@ def _is_about(intent: Intent, removal: Removal) -> bool:
 def _retract(case: Case, level: Level) -> list[Wish | Hold]:
     """Take back replicas that never became ready: they carry nothing, so nothing speaks for keeping them."""
     workload = case.workload
-    if not level.retract or workload is None or _writing(case):
+    if not level.retract or workload is None:
         return []
-    hold = objection(case, Verb.SCALE_OUT)
+    hold = objection(case, Verb.SCALE_OUT) or denied(Asked(case, Verb.SCALE_IN))
     if hold is not None:
         return [hold]
     count = workload.desired - len(level.retract)
@@ -96,23 +102,25 @@ def _retract(case: Case, level: Level) -> list[Wish | Hold]:
     return [Wish(Verb.SCALE_OUT, effect, f"retracted, never ready: {level.retract_why}", _ladder(case))]
 
 
-def _writing(case: Case) -> bool:
-    """Whether a change of the count is on its way: the next needs its version."""
-    return any(isinstance(intent.operation.effect, SetReplicas) for intent in case.memory.intents)
+def _writing(case: Case, wishes: list[Wish | Hold]) -> bool:
+    """Whether a change of the count is on its way, or decided on this tick: the next needs its version."""
+    under_way = [intent.operation.effect for intent in case.memory.intents]
+    decided = [wish.effect for wish in wishes if isinstance(wish, Wish)]
+    return any(isinstance(effect, SetReplicas) for effect in (*under_way, *decided))
 
 
 def _ladder(case: Case) -> str:
     return case.memory.remediation.id if case.memory.remediation is not None else ""
 
 
-def _scale(case: Case, level: Level, granted: int | None) -> tuple[Memory, Wish | Hold]:
+def _scale(case: Case, level: Level, granted: int | None, *, busy: bool) -> tuple[Memory, Wish | Hold]:
     memory, workload = case.memory, case.workload
     match level.move:
         case Stay(verb=verb, reason=reason, limit=limit):
             return memory, Hold(verb, reason, limit)
         case _ if workload is None:
             return memory, Hold(Verb.SCALE_OUT, Reason.UNOBSERVED)
-        case _ if _writing(case) or level.retract:
+        case _ if busy:
             return memory, Hold(Verb.SCALE_OUT, Reason.OPERATION_RUNNING, "a change of the replica count is on its way")
         case Grow(to=to, why=why):
             return memory, _grow(case, to, why, granted)
@@ -140,11 +148,19 @@ def _shrink(case: Case, victims: tuple[str, ...], why: str) -> tuple[Memory, Wis
         return memory, hold
     if memory.removal is not None:
         return memory, Hold(Verb.SCALE_IN, Reason.OPERATION_RUNNING, "one removal at a time")
+    workload = case.workload
+    if workload is not None and not workload.can_cordon:
+        # Traffic cannot be cut first: these have nothing running, and what comes meanwhile is the pod's own drain's.
+        count = workload.desired - len(victims)
+        return memory, Wish(Verb.SCALE_IN, SetReplicas(count, workload.desired, workload.version, victims), why)
     removal = Removal(victims=victims, began=case.seen.now)
     return replace(memory, removal=removal), Wish(Verb.SCALE_IN, Cordon(victims), why)
 
 
-def _told(telling: Telling) -> Wish:
+def _told(telling: Telling, case: Case) -> Wish | Hold:
+    hold = objection(case, Verb.NOTIFY) if case.policy is not None else None
+    if hold is not None:
+        return hold
     message = Tell(telling.receivers, telling.key, telling.title, telling.text)
     return Wish(Verb.NOTIFY, message, telling.title, telling.remediation)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autopilot.control.ownership import owned_elsewhere as foreign_hand
+from autopilot.control.refusals import BACKEND, refusal
 from autopilot.control.seen import Case
 from autopilot.domain.decisions import Hold
 from autopilot.domain.reasons import Reason
@@ -37,7 +38,9 @@ def paused(asked: Asked) -> Hold | None:
         return Hold(asked.verb, Reason.PAUSED, workload.paused_by)
     now = asked.case.seen.now
     for pause in asked.case.memory.pauses:
-        if now < pause.until and (not pause.verbs or asked.verb in pause.verbs):
+        # A pause of everything still lets people be told.
+        held = asked.verb in pause.verbs if pause.verbs else asked.verb not in TALKING
+        if now < pause.until and held and pause.by != BACKEND:
             return Hold(asked.verb, Reason.PAUSED, f"by {pause.by}: {pause.reason}")
     return None
 
@@ -80,6 +83,12 @@ def memory_lost(asked: Asked) -> Hold | None:
     return Hold(asked.verb, Reason.STARTING_UP, "the memory was lost") if young and asked.verb in DISRUPTIVE else None
 
 
+def denied(asked: Asked) -> Hold | None:
+    """Object to asking again for what the backend has just refused for good."""
+    said = refusal(asked.case.memory, asked.verb, now=asked.case.seen.now)
+    return None if said is None else Hold(asked.verb, Reason.DENIED, said)
+
+
 def unobserved(asked: Asked) -> Hold | None:
     """Object to changing what cannot be seen."""
     talks = asked.verb in TALKING
@@ -88,7 +97,7 @@ def unobserved(asked: Asked) -> Hold | None:
 
 Guard = Callable[[Asked], Hold | None]
 # People first, then other hands, then the world: the first that objects is the reason shown.
-GUARDS: tuple[Guard, ...] = (no_policy, paused, mode, owned_elsewhere, frozen, storm, memory_lost, unobserved)
+GUARDS: tuple[Guard, ...] = (no_policy, paused, mode, owned_elsewhere, frozen, storm, memory_lost, denied, unobserved)
 
 
 def objection(case: Case, verb: Verb) -> Hold | None:

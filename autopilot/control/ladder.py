@@ -6,14 +6,19 @@ At most one ladder that changes something is open per fleet; ladders that only t
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from autopilot.actions import Notify
 from autopilot.control.attempts import advance_attempt, ended, talks
+from autopilot.control.guards import objection
 from autopilot.control.stand import Stand
 from autopilot.domain.alerts import AlertState, Severity
+from autopilot.domain.logical_time import LogicalTime
 from autopilot.domain.reasons import Reason
 from autopilot.domain.remediations import Attempt, Phase, Remediation, Verdict
-from autopilot.domain.verbs import TALKING
+from autopilot.domain.verbs import TALKING, Verb
 from autopilot.policy.values import Remedy, Step
 
+HINDRANCES = frozenset({Reason.PAUSED, Reason.OWNED_ELSEWHERE, Reason.UNOBSERVED})
+VOIDS_KEPT = 3  # of the attempts that something else disturbed: enough to tell the story, and Memory stays small
 AFTER_EXHAUSTED = timedelta(hours=1)  # an exhausted ladder is not climbed again before that (design.md §5)
 
 
@@ -57,7 +62,16 @@ def may_open(stand: Stand, finished: tuple[Remediation, ...]) -> bool:
     last = next((one for one in reversed(finished) if one.alert == stand.alert.name), None)
     if last is None or last.closed_at is None or last.closed_at < stand.alert.since:
         return True
-    return _since_closed(last, stand) >= (AFTER_EXHAUSTED if last.exhausted else cooldown)
+    return _since_closed(last, stand) >= (AFTER_EXHAUSTED if last.exhausted and not _free_again(last, stand) else cooldown)
+
+
+def _free_again(remediation: Remediation, stand: Stand) -> bool:
+    """Whether a step was not taken only because it was hindered, and nothing hinders it any more.
+
+    Whoever resumes, or lets go of the count, must not wait for the rest of an hour in which nothing was tried.
+    """
+    hindered = [one for one in remediation.attempts if one.verdict is Verdict.NOT_TAKEN and one.reason in HINDRANCES]
+    return bool(hindered) and all(objection(stand.case, one.verb) is None for one in hindered)
 
 
 def _since_closed(remediation: Remediation, stand: Stand) -> timedelta:
@@ -94,20 +108,25 @@ def close_resolved(remediation: Remediation, stand: Stand) -> Remediation:
     return replace(remediation, attempts=attempts, verdict=verdict, closed_at=stand.now, floor=None)
 
 
-def supersede(remediation: Remediation, stand: Stand) -> Remediation:
-    """Close a ticket's ladder because a page needs the slot. Changes under way stay."""
+def drop(remediation: Remediation, *, now: LogicalTime, why: str) -> Remediation:
+    """Close it because it lost its slot or its place in the policy. Changes under way stay."""
     current = remediation.current
     attempts = remediation.attempts
     if current is not None:
-        attempts = (*attempts[:-1], ended(current, stand, Verdict.VOID, detail="a page took over"))
-    return replace(remediation, attempts=attempts, verdict=Verdict.VOID, closed_at=stand.now, floor=None)
+        void = replace(current, phase=Phase.ENDED, verdict=Verdict.VOID, reason=None, ended_at=now, detail=why)
+        attempts = (*attempts[:-1], void)
+    return replace(remediation, attempts=attempts, verdict=Verdict.VOID, closed_at=now, floor=None)
 
 
 def _take(remediation: Remediation, stand: Stand, tellings: list[Telling]) -> Remediation:
     current = remediation.current
     if current is None:
         return _next(remediation, stand, tellings)
-    step = stand.remedy.steps[current.step]
+    steps = stand.remedy.steps
+    step = steps[current.step] if current.step < len(steps) else None
+    if step is None or step.do.verb is not current.verb:
+        edited = ended(current, stand, Verdict.VOID, detail="the ladder was edited")
+        return replace(remediation, attempts=(*remediation.attempts[:-1], edited))
     if talks(step):
         return _tell(remediation, current, stand, tellings)
     moved = advance_attempt(current, step, stand)
@@ -127,17 +146,22 @@ def _floor(remediation: Remediation, attempt: Attempt) -> int | None:
 
 def _next(remediation: Remediation, stand: Stand, tellings: list[Telling]) -> Remediation:
     """Open the attempt that follows from how the last one ended, or end the ladder."""
+    last = remediation.attempts[-1] if remediation.attempts else None
+    if last is not None and last.verdict is Verdict.INCONCLUSIVE:
+        return _exhaust(remediation, stand, tellings)  # people look, not the next remedy, and above all while nobody sees
     if not stand.condition_met:
         return remediation  # nothing starts on a tick whose condition is not yes
-    last = remediation.attempts[-1] if remediation.attempts else None
     index, number = _following(last, stand.remedy.steps)
-    if last is not None and last.verdict is Verdict.INCONCLUSIVE:
-        index = len(stand.remedy.steps)  # people look, not the next remedy
     if index >= len(stand.remedy.steps):
         return _exhaust(remediation, stand, tellings)
     step = stand.remedy.steps[index]
     attempt = Attempt(step=index, number=number, verb=step.do.verb, began=stand.now)
-    return replace(remediation, attempts=(*remediation.attempts, attempt))
+    return replace(remediation, attempts=(*_without_old_voids(remediation.attempts), attempt))
+
+
+def _without_old_voids(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+    voids = [one for one in attempts if one.verdict is Verdict.VOID]
+    return tuple(one for one in attempts if one.verdict is not Verdict.VOID or one in voids[-VOIDS_KEPT:])
 
 
 def _following(last: Attempt | None, steps: tuple[Step, ...]) -> tuple[int, int]:
@@ -154,28 +178,37 @@ def _exhaust(remediation: Remediation, stand: Stand, tellings: list[Telling]) ->
     """After the last step people are told once, not twice where the last step told them."""
     verdict = next((one.verdict for one in reversed(remediation.attempts) if one.verb not in TALKING), Verdict.NOT_TAKEN)
     done = replace(remediation, exhausted=True, verdict=verdict, closed_at=stand.now, floor=None)
-    told = any(one.verb in TALKING and one.step == len(stand.remedy.steps) - 1 for one in remediation.attempts)
+    told = any(one.verb is Verb.NOTIFY and one.step == len(stand.remedy.steps) - 1 for one in remediation.attempts)
     policy = stand.case.policy
     if not told and policy is not None:
-        tellings.append(_telling(done, stand, policy.receivers))
+        tellings.append(_telling(done, stand, policy.receivers or _receivers(stand.remedy), key="handed-over"))
     return done
+
+
+def _receivers(remedy: Remedy) -> tuple[str, ...]:
+    """Everybody whom a step of the ladder tells."""
+    return tuple(dict.fromkeys(name for step in remedy.steps if isinstance(step.do, Notify) for name in step.do.receivers))
 
 
 def _tell(remediation: Remediation, attempt: Attempt, stand: Stand, tellings: list[Telling]) -> Remediation:
     step = stand.remedy.steps[attempt.step]
-    receivers = step.do.receivers if talks(step) and hasattr(step.do, "receivers") else ()
-    tellings.append(_telling(remediation, stand, receivers))
+    hold = objection(stand.case, attempt.verb)
+    if hold is not None:
+        untold = ended(attempt, stand, Verdict.NOT_TAKEN, reason=hold.reason, detail=hold.limit)
+        return replace(remediation, attempts=(*remediation.attempts[:-1], untold))
+    receivers = step.do.receivers if isinstance(step.do, Notify) else ()
+    tellings.append(_telling(remediation, stand, receivers, key=f"told/{attempt.step}"))
     told = replace(attempt, phase=Phase.ENDED, ended_at=stand.now, detail="told " + ", ".join(receivers))
     return replace(remediation, attempts=(*remediation.attempts[:-1], told))
 
 
-def _telling(remediation: Remediation, stand: Stand, receivers: tuple[str, ...]) -> Telling:
+def _telling(remediation: Remediation, stand: Stand, receivers: tuple[str, ...], *, key: str) -> Telling:
     fleet = stand.case.fleet.ref
     story = "; ".join(_sentence(attempt) for attempt in remediation.attempts if attempt.verb not in TALKING)
     return Telling(
         remediation=remediation.id,
         receivers=receivers,
-        key=f"{remediation.id}/told",
+        key=f"{remediation.id}/{key}",
         title=f"{fleet}: {remediation.alert} is firing ({remediation.severity})",
         text=f"what was done: {story or 'nothing yet'}. Look with: autopilot explain {fleet}",
     )

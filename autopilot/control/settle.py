@@ -3,11 +3,14 @@
 Before: the change is not there, drop it and decide afresh. After: it is there, record it. Neither: void.
 """
 
+from datetime import timedelta
 from typing import assert_never
 
 from autopilot.control.seen import Seen, Settled
-from autopilot.domain.operations import Cordon, Intent, OutcomeKind, SetReplicas, Tell, Uncordon
+from autopilot.domain.operations import Cordon, Intent, Outcome, OutcomeKind, SetReplicas, Tell, Uncordon
 from autopilot.domain.workloads import ReplicaState, Workload
+
+TOLD_AGAIN = timedelta(minutes=1)  # a receiver that cannot be told is no reason to try at every tick
 
 
 def settle(intents: tuple[Intent, ...], seen: Seen) -> tuple[tuple[Intent, ...], tuple[Settled, ...]]:
@@ -26,40 +29,54 @@ def settle(intents: tuple[Intent, ...], seen: Seen) -> tuple[tuple[Intent, ...],
 def _settled(intent: Intent, seen: Seen) -> Settled | None:
     identity = intent.operation.id
     outcome = next((one for one in seen.outcomes if one.operation == identity), None)
-    if outcome is None:
-        return None if identity in seen.executing else _by_looking(intent, seen)
+    if outcome is not None:
+        return _by_report(intent, outcome, seen)
+    return None if identity in seen.executing else _by_looking(intent, seen)
+
+
+def _by_report(intent: Intent, outcome: Outcome, seen: Seen) -> Settled | None:
     match outcome.kind:
         case OutcomeKind.DONE:
             return Settled(intent, happened=True)
+        case _ if isinstance(intent.operation.effect, Tell):
+            return None  # told again later, under the same key
         case OutcomeKind.CONFLICT | OutcomeKind.FAILED:
             return Settled(intent, happened=False, detail=outcome.detail)
         case OutcomeKind.REFUSED:
             return Settled(intent, happened=False, permanent=True, detail=outcome.detail)
         case OutcomeKind.UNSURE:
             return _by_looking(intent, seen)
-        case _:
-            assert_never(outcome.kind)
 
 
 def _by_looking(intent: Intent, seen: Seen) -> Settled | None:
     """Nobody can say: compare what is there with what was meant. None while nothing can be seen."""
-    workload = seen.workload
-    if not isinstance(workload, Workload):
+    effect = intent.operation.effect
+    if isinstance(effect, Tell):
+        return _untold(intent, seen)
+    if not isinstance(seen.workload, Workload):
         return None
-    match intent.operation.effect:
-        case SetReplicas() as effect:
+    return _in_place(intent, effect, seen.workload)
+
+
+def _in_place(intent: Intent, effect: SetReplicas | Cordon | Uncordon, workload: Workload) -> Settled:
+    match effect:
+        case SetReplicas():
             return _replicas_by_looking(intent, effect, workload)
         case Cordon(replicas=names):
-            out = all(_is_out(workload, name) for name in names)
-            return Settled(intent, happened=out)
+            return Settled(intent, happened=all(_is_out(workload, name) for name in names))
         case Uncordon(replicas=names):
             return Settled(intent, happened=not any(_is_out(workload, name) for name in names))
-        case Tell():
-            # It cannot be seen whether people were told: not happened means that they are told again,
-            # under the same key. A page that comes twice is better than one that never comes.
-            return Settled(intent, happened=False)
         case _ as never:
             assert_never(never)
+
+
+def _untold(intent: Intent, seen: Seen) -> Settled | None:
+    """Not happened means that people are told again, under the same key: a page that comes twice is better than none.
+
+    It cannot be seen whether they were told. After a crash at once, else once a minute.
+    """
+    due = seen.restarted or seen.now - intent.at >= TOLD_AGAIN
+    return Settled(intent, happened=False) if due else None
 
 
 def _replicas_by_looking(intent: Intent, effect: SetReplicas, workload: Workload) -> Settled:

@@ -23,7 +23,11 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One remediation's view of the tick. `foreign` says that another hand changed the count on this tick."""
+    """One remediation's view of the tick.
+
+    `foreign` says that another hand changed the count on this tick; `refused` what was said to a request for more
+    replicas that came back on this tick as refused for good.
+    """
 
     case: Case
     alert: Alert
@@ -33,6 +37,7 @@ class Stand:
     load: Carried
     start_within: timedelta
     foreign: bool = False
+    refused: str = ""
 
     @property
     def now(self) -> LogicalTime:

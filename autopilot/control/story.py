@@ -99,12 +99,17 @@ def _all(memory: Memory) -> tuple[Remediation, ...]:
 
 def _attempts(record: Record, now: Remediation, old: Remediation | None) -> Iterator[StoryLine]:
     before = old.attempts if old is not None else ()
-    for index, attempt in enumerate(now.attempts):
-        was = before[index] if index < len(before) else None
-        if was is None or was.phase is not attempt.phase:
+    for attempt in now.attempts:
+        if _moment(attempt) == record.seen.now and attempt not in before:
             line = _attempt(record, attempt, now.id)
             if line is not None:
                 yield line
+
+
+def _moment(attempt: Attempt) -> LogicalTime | None:
+    """When it came into its phase."""
+    moments = {Phase.STARTED: attempt.began, Phase.LANDED: attempt.landed_at, Phase.ENDED: attempt.ended_at}
+    return moments.get(attempt.phase)
 
 
 def _attempt(record: Record, attempt: Attempt, remediation: str) -> StoryLine | None:

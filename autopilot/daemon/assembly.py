@@ -33,8 +33,6 @@ from autopilot.ports import Backend, Journal, Source, StateLost
 
 log = structlog.get_logger()
 
-MANY_SERIES = 50_000  # rows of one answer: 1,000 fleets of ten replicas, with room (acceptance.md R-5)
-BODY_LIMIT = 64 * 1024 * 1024  # bytes of one answer: as many rows, at 250 bytes each, with room
 CODEC = MemoryCodec(memory_to_json, memory_from_json)
 
 
@@ -124,8 +122,7 @@ def _nothing(*_: object) -> None:
 
 def _source(config: SourceConfig) -> Source:
     options = _http(config.auth, config.tls)
-    http = HttpClient(replace(options, body_limit=BODY_LIMIT))
-    return PrometheusSource(config.url, http=http, series_limit=MANY_SERIES)
+    return PrometheusSource(config.url, http=HttpClient(options))
 
 
 def _http(auth: Auth | None, tls: Tls) -> HttpOptions:

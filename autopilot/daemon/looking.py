@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from autopilot.adapters.prometheus import SERIES_LIMIT, PrometheusSource
 from autopilot.adapters.queries import ask
 from autopilot.catalog.derive import Failure, LiveReplica, derive
 from autopilot.catalog.queries import Need, Query, Target, plan
@@ -16,6 +17,7 @@ from autopilot.domain.workloads import FleetRef, Observation, Replica, ReplicaSt
 from autopilot.policy.values import Fleet, Policy
 from autopilot.ports import Backend, QueryFailed, QueryLate, Source
 
+SERIES_OF_FLEET = 50  # a histogram's edges with room: acceptance.md R-5
 CARRY = frozenset({ReplicaState.SERVING, ReplicaState.CORDONED, ReplicaState.UNHEALTHY})
 
 
@@ -44,11 +46,18 @@ def look(fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float
     workloads = {fleet.ref: eyes.backends[fleet.backend].observe(fleet.ref) for fleet, _ in fleets if fleet.backend in eyes.backends}
     targets = [_target(fleet, policy, eyes) for fleet, policy in fleets if fleet.source in eyes.sources]
     queries = plan(targets)
-    answered = ask(eyes.sources, queries, at=at, deadline_seconds=deadline.total_seconds())
+    answered = ask(_limited(eyes.sources, workloads), queries, at=at, deadline_seconds=deadline.total_seconds())
     answers = {query: _answer(answer) for query, answer in answered.items()}
     live = {ref: _live(workload) for ref, workload in workloads.items()}
     readings = derive(targets, answers, live, at=at)
     return Sight(workloads, readings, _failures(answers), len(queries))
+
+
+def _limited(sources: Mapping[str, Source], workloads: Mapping[FleetRef, Observation]) -> dict[str, Source]:
+    """The sources, each query allowed as many series as there can be: a server gone mad is not read to its end."""
+    replicas = sum(len(workload.replicas) for workload in workloads.values() if isinstance(workload, Workload))
+    series = max(SERIES_LIMIT, SERIES_OF_FLEET * len(workloads) + replicas)
+    return {name: source.limited(series) if isinstance(source, PrometheusSource) else source for name, source in sources.items()}
 
 
 def _target(fleet: Fleet, policy: Policy | None, eyes: Eyes) -> Target:

@@ -133,7 +133,8 @@ class Readings:
 
     def of(self, signal: str, *, over: timedelta | None = None, replica: str | None = None) -> Reading:
         """The reading of a signal; `Unknown(absent)` when nobody took one."""
-        return self._index.get((signal, over, replica), Unknown(Gap.ABSENT, f"{signal} was not read"))
+        found = self._index.get((signal, over, replica))
+        return Unknown(Gap.ABSENT, f"{signal} was not read") if found is None else found
 
     def by_replica(self, signal: str, *, over: timedelta | None = None) -> dict[str, Reading]:
         """The readings of a signal replica by replica."""

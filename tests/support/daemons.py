@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from tests.support.waiting import eventually
 ROOT = Path(__file__).parents[2]
 RUN = (sys.executable, "-m", "autopilot.cli", "run", "--config", "autopilot.yaml")
 STARTS_WITHIN = 40.0  # seconds; alone it takes two
+GLANCE = 0.1  # seconds
 TOKEN = "STORY_TOKEN"  # noqa: S105 - the name of a variable that every process of a test run inherits
 _METRIC = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 
@@ -36,7 +37,7 @@ class DaemonProcess:
     def start(self, command: Sequence[str] = RUN) -> None:
         """Start it and wait until its doors are open. Raises RuntimeError with what it said when it ends before."""
         self.launch(command)
-        if not eventually(lambda: self._listens() or self.code is not None, within=STARTS_WITHIN) or self.code is not None:
+        if not comes(lambda: self._listens() or self.code is not None, within=STARTS_WITHIN) or self.code is not None:
             message = f"the daemon did not start: {self.code} {self.said()[-2000:]} {self.complaints()[-2000:]}"
             raise RuntimeError(message)
 
@@ -64,7 +65,7 @@ class DaemonProcess:
 
     def ends(self, *, within: float) -> int | None:
         """The exit code once it has ended, None when it has not in time."""
-        eventually(lambda: self.code is not None, within=within)
+        comes(lambda: self.code is not None, within=within)
         return self.code
 
     def signal(self, number: signal.Signals) -> None:
@@ -152,6 +153,18 @@ def carriers(token: str) -> dict[int, str]:
 def pause(seconds: float) -> None:
     """Let an outage last: the one thing that has no condition to wait for."""
     threading.Event().wait(seconds)
+
+
+def comes(predicate: Callable[[], object], *, within: float) -> bool:
+    """As `eventually`, looking ten times a second: each look asks another process."""
+
+    def glance() -> bool:
+        if predicate():
+            return True
+        pause(GLANCE)
+        return False
+
+    return eventually(glance, within=within)
 
 
 def _json_lines(text: str) -> Iterator[Mapping[str, Any]]:

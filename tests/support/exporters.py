@@ -29,8 +29,8 @@ class Script:
     """What each replica of a fleet shows now.
 
     `rate` requests a second finish, each with its first token after `ttft` seconds. `scraped` is the status of
-    /metrics; `muted` are names that it leaves out. `start` is `serve`, or what becomes of a replica that starts
-    now: `hang`, `crash`. `slow` is how long an answer to a user takes, in seconds.
+    /metrics; `muted` are names that it leaves out; `aged` gives every sample a timestamp of so many seconds ago.
+    `start` is `serve`, or what becomes of a replica that starts now: `hang`, `crash`; `loads` is how long it loads.
     """
 
     ttft: float = 0.2
@@ -39,8 +39,9 @@ class Script:
     waiting: float = 0.0
     scraped: int = 200
     muted: tuple[str, ...] = ()
+    aged: float = 0.0
     start: str = "serve"
-    slow: float = 0.0
+    loads: float = 0.0
 
 
 CALM = Script()
@@ -79,7 +80,8 @@ class Scripted:
 
     def text(self) -> str:
         now = self.look()
-        return "".join(f"{line}\n" for line in self._lines(now) if not line.startswith(now.muted))
+        stamp = f" {int((time.time() - now.aged) * 1000)}" if now.aged else ""
+        return "".join(f"{line}{stamp}\n" for line in self._lines(now) if not line.startswith(now.muted))
 
     def _count(self) -> None:
         then, self._at = self._at, time.monotonic()
@@ -142,7 +144,6 @@ class Handler(BaseHTTPRequestHandler):
             self.scripted.lay_over(body)
             self._answer(200, "")
         else:
-            threading.Event().wait(self.scripted.look().slow)
             self.scripted.stepped()
             self._answer(200, json.dumps({"choices": [{"text": "x"}], "pid": os.getpid()}))
 
@@ -166,13 +167,15 @@ def _after(argv: list[str], flag: str) -> str:
 def main() -> None:
     argv = sys.argv[1:]
     path = Path(argv[0]) / f"{_after(argv, '--served-model-name')}.json"
-    fate = script(path, {}).start
+    begun = script(path, {})
+    fate = begun.start
     if fate != "serve":
         print(*SAID, sep="\n", flush=True)  # noqa: T201 - its log
     if fate == "crash":
         sys.exit(1)
     if fate == "hang":
         threading.Event().wait()
+    threading.Event().wait(begun.loads)
     Handler.scripted = Scripted(path)
     with ThreadingHTTPServer(("127.0.0.1", int(_after(argv, "--port"))), Handler) as server:
         server.daemon_threads = True

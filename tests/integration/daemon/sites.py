@@ -1,9 +1,8 @@
 """A daemon's place in the world: its files, its fleets of scripted engines, its record of what was done, and its end."""
 
 import json
-import os
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from autopilot.domain.operations import Effect, SetReplicas
 from autopilot.domain.workloads import FleetRef
 from tests.contract.backend.rig import holders
 from tests.support import exporters, routers
-from tests.support.daemons import DaemonProcess
+from tests.support.daemons import RUN, DaemonProcess, comes
 from tests.support.exporters import CALM, Script
 from tests.support.waiting import eventually
 
@@ -35,14 +34,14 @@ class Plan:
     name: str = "chat"
     source: str = "default"
     minimum: int = 1
-    maximum: int = 4
+    maximum: int = 2
     hold: str = "1s"
     keep_firing: str = "0s"
     within: str = "30s"
     held_for: str = "1s"
     stable_for: str = "3s"
     start_within: str = "60s"
-    below: float | None = None
+    cooldown: str = "1s"
 
     def documents(self, identity: str) -> list[dict[str, Any]]:
         """The fleet and its policy; `identity` tells its series from those of other tests."""
@@ -70,10 +69,15 @@ class Plan:
             ],
             "remedies": [{"alert": SLO, "steps": [step, {"do": {"notify": {"receivers": ["people"]}}}]}],
             "notify": {"on": ["handed-over"], "receivers": ["people"]},
-            "limits": {"cooldown": "1s"},
+            "limits": {"cooldown": self.cooldown},
         }
         return [
-            {"apiVersion": API, "kind": "Fleet", "metadata": self._named, "spec": {"backend": "local", "metrics": metrics, "pools": [pool]}},
+            {
+                "apiVersion": API,
+                "kind": "Fleet",
+                "metadata": self._named,
+                "spec": {"backend": "local", "metrics": metrics, "pools": [pool]},
+            },
             {"apiVersion": API, "kind": "Policy", "metadata": self._named, "spec": spec},
         ]
 
@@ -133,6 +137,20 @@ class Site:
         draft.write_text(json.dumps(asdict(replace(script, **changes))))
         draft.replace(self.scripts / f"{fleet}.json")
 
+    def rewrite(self, plan: Plan) -> None:
+        """Put another version of a fleet's documents into force, as an operator would."""
+        draft = self.folder / f"{plan.name}.draft"
+        draft.write_text(self.text(plan))
+        draft.replace(self.document(plan))
+
+    def shows(self, fleet: str = "chat", **wanted: Any) -> bool:
+        """Whether a fleet's status comes to say this."""
+        return comes(lambda: {**self.daemon.fleet(fleet), **wanted} == self.daemon.fleet(fleet), within=PATIENCE)
+
+    def alerts(self, fleet: str = "chat", *, state: str, within: float = PATIENCE) -> bool:
+        """Whether the fleet's alert comes to be in this state."""
+        return comes(lambda: self.daemon.alert(fleet).get("state") == state, within=within)
+
     def play_alone(self, replica: str, **changes: Any) -> None:
         """What one replica shows from now on, whatever the others do."""
         fleet = replica.rpartition("-")[0]
@@ -140,24 +158,27 @@ class Site:
         assert record is not None
         self.http.request("POST", f"{record.url}/script", body=json.dumps(changes).encode(), deadline_seconds=5)
 
-    def start(self, *, serving: int = 1) -> None:
+    def start(self, *, serving: int = 1, command: Sequence[str] = RUN) -> None:
         """Start the daemon and wait until every fleet serves, is seen, and has shown what it can carry."""
-        self.daemon.start()
-        assert eventually(lambda: all(self.knows(plan.name, serving=serving) for plan in self.plans), within=PATIENCE), self.daemon.said()[-3000:]
+        self.daemon.start(command)
+        ready = comes(lambda: all(self.knows(plan.name, serving=serving) for plan in self.plans), within=PATIENCE)
+        assert ready, self.daemon.said()[-3000:]
 
     def knows(self, fleet: str, *, serving: int) -> bool:
         """Whether so many replicas serve, all of them are seen, and the load they carry is known to be good."""
         status = self.daemon.fleet(fleet)
         seen = [replica for replica in status.get("replicas", []) if replica["running"] is not None]
-        return status.get("serving") == serving == len(seen) and status["good"] is not None and not self.daemon.alert(fleet).get("blind", True)
+        return (
+            status.get("serving") == serving == len(seen) and status["good"] is not None and not self.daemon.alert(fleet).get("blind", True)
+        )
 
     def grows(self, fleet: str = "chat", *, to: int, within: float = PATIENCE) -> bool:
         """Whether so many replicas come to be asked for."""
-        return eventually(lambda: self.record(fleet).desired == to, within=within)
+        return comes(lambda: self.record(fleet).desired == to, within=within)
 
     def rests(self, fleet: str = "chat", *, at: int, within: float = PATIENCE) -> bool:
         """Whether the fleet comes to be at so many serving replicas with nothing open."""
-        return eventually(lambda: self._at_rest(fleet, at), within=within)
+        return comes(lambda: self._at_rest(fleet, at), within=within)
 
     def _at_rest(self, fleet: str, count: int) -> bool:
         status, record = self.daemon.fleet(fleet), self.record(fleet)
@@ -223,17 +244,3 @@ def cleaned(site: Site) -> Iterator[Site]:
             send(process, signal.SIGKILL)
         (site.targets / f"{site.folder.name}.json").unlink(missing_ok=True)
         assert eventually(lambda: not [each for each in holders(site.folder) if alive(each)], within=PATIENCE)
-
-
-def through(condition: Callable[[], object], action: Callable[[], object], *, within: float = PATIENCE) -> bool:
-    """Do something again and again until a condition holds."""
-
-    def step() -> object:
-        action()
-        return condition()
-
-    return eventually(step, within=within)
-
-
-def killed(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)

@@ -1,5 +1,6 @@
 """The one HTTP client: deadlines, caps, credentials, and nothing that an environment sneaks in."""
 
+import socket
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -171,6 +172,15 @@ def test_a_second_address_is_tried_when_the_first_refuses(greeter: OddServer) ->
 def test_a_body_over_the_limit_is_too_large(chunked: bool) -> None:
     with OddServer(flooding(2**20, chunked=chunked)) as server, pytest.raises(HttpTooLarge):
         get(server, HttpOptions(body_limit=2**19))
+
+
+def test_the_rest_of_a_body_announced_as_too_large_is_not_waited_for() -> None:
+    def begin(connection: socket.socket, _: bytes, ending: threading.Event) -> None:
+        connection.sendall(head(200, {"Content-Length": str(2**30)}) + b"x" * 2**16)
+        ending.wait()
+
+    with OddServer(begin) as server, pytest.raises(HttpTooLarge):
+        get(server, HttpOptions(body_limit=2**20))
 
 
 def test_a_body_of_just_the_limit_is_read() -> None:
