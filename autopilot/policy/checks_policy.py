@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from autopilot.actions import Notify
 from autopilot.catalog.signals import Form, SignalKind
+from autopilot.domain.crontab import parse_crontab
 from autopilot.policy.checks_conditions import Signals
 from autopilot.policy.checks_ladder import ladder_cautions, ladder_complaints, needs_own_test
 from autopilot.policy.checks_scaling import scaling_cautions, scaling_complaints
-from autopilot.policy.crontab import parse_crontab
 from autopilot.policy.problems import Complaint, Path, did_you_mean, quoted
 from autopilot.policy.schema_policy import OwnSignal, PolicySpec, SloShape, WindowShape, steps
 from autopilot.policy.surroundings import Surroundings
