@@ -233,7 +233,7 @@ def _wrong_side(leaf: Leaf, histogram: Distribution, quantile: float) -> _Wrong:
 
 
 def _window(leaf: Leaf, histogram: Distribution, *, rested: bool) -> _Mark:
-    if leaf.quantile is None or not all(isfinite(count) for count in histogram.counts):
+    if leaf.quantile is None:
         return _BLIND
     wrong = _wrong_side(leaf, histogram, leaf.quantile)
     full = full_size(leaf.quantile) if leaf.min_samples is None else leaf.min_samples

@@ -10,7 +10,7 @@ from typing import Protocol
 import structlog
 
 from autopilot.adapters.telemetry import Telemetry
-from autopilot.adapters.workers import ActWorkers
+from autopilot.adapters.workers import ActWorkers, Report
 from autopilot.control.audit import Record, notable, record
 from autopilot.control.cycle import Cycled, run_all
 from autopilot.control.scale_in import after_restart
@@ -102,10 +102,11 @@ class Daemon:
     def _tick(self) -> None:
         rim, started = self._rim, self._rim.clock.running()
         book = rim.documents.book()
+        back = rim.workers.report()  # before the look: a change that is reported is to be seen, or it looks like another hand's
         now, wall = self.now(), rim.clock.wall()
         fleets = [(entry.fleet, entry.policy) for entry in book.entries]
         sight = look(fleets, rim.eyes, at=wall.timestamp(), deadline=self._settings.interval / 2)
-        cases = self._cases(book, sight, now=now, wall=wall)
+        cases = self._cases(book, sight, back, now=now, wall=wall)
         results = run_all(list(cases.values()), book.budgets)
         saved = self._save(cases, results, now=now)
         records = [self._record(book, cases[ref], cycled, grant) for ref, (cycled, grant) in saved.items()]
@@ -114,8 +115,7 @@ class Daemon:
         follow(book, sight.readings, rim.warm_up_with)
         rim.telemetry.ticked(rim.clock.running() - started)
 
-    def _cases(self, book: Book, sight: Sight, *, now: LogicalTime, wall: datetime) -> dict[FleetRef, Case]:
-        back = self._rim.workers.report()
+    def _cases(self, book: Book, sight: Sight, back: Report, *, now: LogicalTime, wall: datetime) -> dict[FleetRef, Case]:
         storm = self._storm(book)
         cases = {}
         for entry in book.entries:

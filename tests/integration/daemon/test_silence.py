@@ -8,7 +8,7 @@ import pytest
 from tests.integration.daemon.side_by_side import Ground, SideBySide
 from tests.integration.daemon.sites import Plan, Site
 from tests.support.daemons import pause
-from tests.support.exporters import IDLE, QUIET, TTFT
+from tests.support.exporters import CALM, IDLE, QUIET, TTFT
 
 LONGER = 4.0  # seconds that the others are watched after the idle one shrank: more than their stableFor
 
@@ -25,17 +25,17 @@ class Silence:
     blind: Mapping[str, bool]
     gaps: Mapping[str, frozenset[str]]
     reasons: Mapping[str, str]
-    finite: bool
 
 
 def silence(ground: Ground) -> Silence:
     with ground.site(*PLANS.values()) as site:
+        site.play(CALM, "aged", aged=0.1)
         site.start(serving=2)
         site.play(IDLE, "idle")
         site.play(IDLE, "dark", scraped=500)
         site.play(QUIET, "half")
         site.play_alone("half-2", scraped=500)
-        site.play(QUIET, "aged", aged=60.0)
+        site.play(QUIET, "aged", aged=60.0)  # Prometheus takes no sample older than the last: that one grows old
         site.play(QUIET, "mute", muted=(TTFT,))
         for plan in PLANS.values():
             site.rewrite(replace(plan, minimum=1))
@@ -51,7 +51,6 @@ def _seen(site: Site) -> Silence:
         blind={name: fleet["alerts"][0]["blind"] for name, fleet in fleets.items()},
         gaps={name: frozenset(gap.split(": ")[1].split(" - ")[0] for gap in fleet["gaps"]) for name, fleet in fleets.items()},
         reasons={name: " ".join(one for one in fleet["decisions"] if one.startswith("scaleIn")) for name, fleet in fleets.items()},
-        finite=all(one["value"] is None for one in fleets["idle"]["ttft"]),
     )
 
 
@@ -66,10 +65,6 @@ def seen(stories: SideBySide) -> Silence:
 def test_a_fleet_measured_to_do_nothing_shrinks_to_its_minimum(seen: Silence) -> None:
     assert seen.desired["idle"] == 1
     assert not seen.blind["idle"]
-
-
-def test_no_number_is_made_of_nothing(seen: Silence) -> None:
-    assert seen.finite
 
 
 @pytest.mark.parametrize("fleet", ["dark", "half", "aged"])
@@ -89,3 +84,8 @@ def test_silence_has_its_reason(seen: Silence, fleet: str, gap: str) -> None:
 def test_a_broken_latency_is_said_to_be_absent(seen: Silence) -> None:
     assert seen.blind["mute"]
     assert "absent" in seen.gaps["mute"]
+
+
+@pytest.mark.xfail(strict=True, reason="a blind alert does not hold scale-in: design.md §5 does not ask for it, law 1 and T2 C do")
+def test_a_fleet_whose_latency_is_broken_keeps_what_it_has(seen: Silence) -> None:
+    assert seen.desired["mute"] == 2

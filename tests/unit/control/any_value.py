@@ -19,7 +19,7 @@ LIFETIME = timedelta(days=98_000)  # 268 years: what the codec promises exactnes
 @st.composite
 def _distributions(draw: st.DrawFn) -> Distribution:
     edges = draw(st.lists(st.floats(allow_nan=False, allow_infinity=False), unique=True, max_size=3))
-    counts = draw(st.lists(st.floats(), min_size=len(edges) + 1, max_size=len(edges) + 1))
+    counts = draw(st.lists(st.floats(min_value=0, allow_nan=False, allow_infinity=False), min_size=len(edges) + 1, max_size=len(edges) + 1))
     return Distribution((*sorted(edges), float("inf")), tuple(counts), draw(st.none() | st.floats()), draw(st.booleans()))
 
 

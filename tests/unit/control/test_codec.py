@@ -88,7 +88,7 @@ def test_unusual_numbers_survive(value: float) -> None:
 
 
 def test_what_is_written_is_json_by_the_standard() -> None:
-    text = encode(Distribution((1.0, inf), (nan, -inf)), Reading)
+    text = encode(Distribution((1.0, inf), (2.0, 3.0), nan), Reading)
 
     assert json.loads(text, parse_constant=pytest.fail)["edges"] == [1.0, "Infinity"]
 

@@ -134,3 +134,13 @@ def test_an_estimate_says_that_data_was_missing() -> None:
 
 def test_a_histogram_without_a_finite_edge_has_no_number() -> None:
     assert estimate(Distribution((inf,), (500.0,)), 0.5) == Sparse(count=500.0, low=0.0, high=inf)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [(float("nan"), float("nan")), (-1.0, 5.0), (5.0, inf)],
+    ids=["nan", "negative", "infinite"],
+)
+def test_what_counts_nothing_is_no_histogram(counts: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="counts"):
+        Distribution((1.0, inf), counts)

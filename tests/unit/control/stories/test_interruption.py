@@ -1,5 +1,7 @@
 """A story cut after any effect and resumed ends as the uncut one, and every decision can be made again."""
 
+from functools import cache
+
 import pytest
 
 from autopilot.control.audit import Documents, Record, replay
@@ -19,14 +21,19 @@ def story() -> Player:
     return player(closed_loop(maximum=4), scene(UP_AND_DOWN, seconds=END))
 
 
+@cache
+def uncut() -> Player:
+    return story().run(at(END))
+
+
 def acting_ticks() -> list[int]:
-    uncut = story().run(at(END))
-    return [number for number, record in enumerate(uncut.records) if any(isinstance(one, Act) for one in record.decisions)]
+    return [number for number, record in enumerate(uncut().records) if any(isinstance(one, Act) for one in record.decisions)]
 
 
 ACTING = acting_ticks()
 
 
+@cache
 def play_cut(number: int, cut: CutAt) -> tuple[Player, list[Operation]]:
     """Play to the end, dying on the given tick; with everything that was really carried out."""
     told = story()
@@ -38,7 +45,7 @@ def play_cut(number: int, cut: CutAt) -> tuple[Player, list[Operation]]:
 
 
 def test_the_uncut_story_acts_in_both_directions() -> None:
-    effects = [act.operation.effect for record in story().run(at(END)).records for act in record.decisions if isinstance(act, Act)]
+    effects = [act.operation.effect for record in uncut().records for act in record.decisions if isinstance(act, Act)]
 
     assert any(isinstance(effect, SetReplicas) and effect.count > effect.before for effect in effects)
     assert any(isinstance(effect, SetReplicas) and effect.count < effect.before for effect in effects)
@@ -48,12 +55,10 @@ def test_the_uncut_story_acts_in_both_directions() -> None:
 @pytest.mark.parametrize("cut", list(CutAt))
 @pytest.mark.parametrize("number", ACTING)
 def test_a_story_cut_at_any_act_ends_as_the_uncut_one(number: int, cut: CutAt) -> None:
-    uncut = story().run(at(END))
-
     resumed, _ = play_cut(number, cut)
     workload = resumed.world.observe(resumed.fleet.ref)
 
-    assert workload.desired == uncut.world.observe(uncut.fleet.ref).desired
+    assert workload.desired == uncut().world.observe(uncut().fleet.ref).desired
     assert len(workload.serving) == workload.desired  # no victim was left out of traffic
     assert resumed.memory.intents == ()
     assert resumed.memory.removal is None
@@ -70,10 +75,9 @@ def test_no_change_of_the_count_is_made_twice(number: int, cut: CutAt) -> None:
 
 
 def test_a_removal_that_was_cut_puts_its_victim_back_in_traffic() -> None:
-    uncut = story().run(at(END))
     cordons = [
         number
-        for number, record in enumerate(uncut.records)
+        for number, record in enumerate(uncut().records)
         if any(isinstance(one, Act) and isinstance(one.operation.effect, Cordon) for one in record.decisions)
     ]
 
@@ -83,7 +87,7 @@ def test_a_removal_that_was_cut_puts_its_victim_back_in_traffic() -> None:
 
 
 def test_every_record_replays_to_the_same_decision_also_from_its_json() -> None:
-    told = story().run(at(END))
+    told = uncut()
     documents = Documents(told.fleet, told.policy)
 
     replayed = [replay(decode(encode(record, Record), Record), documents).same for record in told.records]

@@ -35,7 +35,7 @@ def test_nothing_is_removed_while_the_fleet_cannot_be_seen(blackout: Blackout) -
     scene_ = replace(scene(CALM_AFTER, seconds=3600, replicas=4), blackouts=(blackout,))
     story = player(closed_loop(), scene_).run(at(3600))
 
-    assert [change for change in shrinks(changes(story.records))] == []
+    assert shrinks(changes(story.records)) == []
 
 
 def test_no_alert_resolves_while_prometheus_is_gone() -> None:
