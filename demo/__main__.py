@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from types import FrameType
 
@@ -144,7 +145,8 @@ class Play:
 
     def _take_down(self) -> None:
         for what in self._stage.fall(in_a_hurry=self._signals.hurry):
-            self._teller.waits(f"taking down: waiting for {what}", time.time())
+            hint = " (again Ctrl-C: at once)" if self._signals.numbers and not self._signals.hurry() else ""
+            self._teller.waits(f"taking down: waiting for {what}{hint}", time.time())
             time.sleep(WAIT_SECONDS)
         self._teller.close()
 
@@ -172,8 +174,8 @@ def _play(scenario: Scenario, console: Console, *, as_json_too: bool) -> int:
     root = ROOT / ".demo"
     found = programs(CACHE)
     with closing(Alone(root)):
-        for left in clean_up(root):
-            _say(console, f"ending {left} processes that an earlier run left behind")
+        for left, _ in groupby(clean_up(root)):
+            _say(console, f"ending what an earlier run left behind: {left} processes")
         place = prepare(root)
         now = time.time()
         play = Play(place, scenario, found, _teller(console, opening(scenario, now), now))

@@ -84,6 +84,7 @@ class Alone:
         except BlockingIOError as error:
             self._file.seek(0)
             holder = self._file.read().strip()
+            self.close()
             message = f"another demo works in {root} (process {holder or 'unknown'}): wait for its end or stop it with Ctrl-C"
             raise DemoError(message) from error
         self._file.truncate(0)

@@ -120,10 +120,10 @@ class Stage:
     def fall(self, *, in_a_hurry: Callable[[], bool]) -> Iterator[str]:
         """Take everything down, yielding what is being waited for; never raises, ends within 90 s, in a hurry within 20 s."""
         for name in ("model", "load", "daemon"):
-            yield from self._stop(name)
+            yield from self._stop(name, in_a_hurry)
         if "daemon" in self.children:
             yield from self._fleet_down(in_a_hurry)
-        yield from self._stop("prometheus")
+        yield from self._stop("prometheus", in_a_hurry)
         for left in leftovers.end(self.place.mark, ask_first=not in_a_hurry()):
             yield f"{left} processes"
         for child in self.children.values():
@@ -193,13 +193,13 @@ class Stage:
         while not done() and time.monotonic() < ends:
             yield what
 
-    def _stop(self, name: str) -> Iterator[str]:
+    def _stop(self, name: str, in_a_hurry: Callable[[], bool]) -> Iterator[str]:
         child = self.children.get(name)
         if child is None or child.process.poll() is not None:
             return
         child.ends_by_itself = True
         self._signal(child, signal.SIGTERM)
-        yield from self._until(lambda: child.process.poll() is not None, f"{name} to end", STOP_SECONDS)
+        yield from self._until(lambda: child.process.poll() is not None or in_a_hurry(), f"{name} to end", STOP_SECONDS)
         if child.process.poll() is None:
             self._signal(child, signal.SIGKILL)
 

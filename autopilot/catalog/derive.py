@@ -9,7 +9,7 @@ from autopilot.catalog.answers import NOT_ASKED, Column, Failure, columns
 from autopilot.catalog.coverage import LiveReplica, Scrapes, cover
 from autopilot.catalog.judging import Look
 from autopilot.catalog.numbers import Line, read
-from autopilot.catalog.queries import BASE, Group, Need, Query, Target, groups, idleness, needed
+from autopilot.catalog.queries import BASE, MINUTE, Group, Need, Query, Target, groups, idleness, needed
 from autopilot.catalog.recipes import RECIPES
 from autopilot.catalog.series import Series
 from autopilot.catalog.signals import RUNNING
@@ -19,7 +19,10 @@ from autopilot.domain.workloads import FleetRef
 
 __all__ = ["Failure", "LiveReplica", "derive"]
 
-_BY_REPLICA = frozenset({"up", "running", "waiting", "request_rate", "engine_steps", "stalled_replicas"})
+# Of the base set, what control and status read replica by replica; readings that nobody takes would be a third of the cost.
+_BY_REPLICA = frozenset(
+    {Need("up"), Need("running"), Need("running", MINUTE), Need("waiting"), Need("request_rate", MINUTE), Need("stalled_replicas")}
+)
 
 
 def derive(
@@ -41,12 +44,13 @@ def _group(
     found = columns(group, answers)
     scrapes = Scrapes(found[series.UP], found[series.newest(RUNNING)], found[series.OLD], at, group.scrape_interval)
     standing = found[series.stalled(group.scrape_interval)]
-    lines: dict[frozenset[Need], tuple[Line, ...]] = {}
+    lines: dict[tuple[frozenset[Need], frozenset[Need]], tuple[Line, ...]] = {}
     for target in group.targets:
-        if target.needs not in lines:
-            lines[target.needs] = tuple(_line(need, group, found) for need in sorted(target.wanted, key=_order))
+        alike = target.needs, target.by_replica
+        if alike not in lines:
+            lines[alike] = tuple(_line(need, target, group, found) for need in sorted(target.wanted, key=_order))
         look = _look(target, group, scrapes, live=live.get(target.fleet, ()), standing=standing)
-        yield target.fleet, Readings(tuple(_entries(lines[target.needs], look)))
+        yield target.fleet, Readings(tuple(_entries(lines[alike], look)))
 
 
 def _look(target: Target, group: Group, scrapes: Scrapes, *, live: Sequence[LiveReplica], standing: Column) -> Look:
@@ -58,14 +62,14 @@ def _look(target: Target, group: Group, scrapes: Scrapes, *, live: Sequence[Live
     return Look(identity, coverage, group.scrape_interval, None if unseen else stalled, target.peak_bandwidth)
 
 
-def _line(need: Need, group: Group, found: Mapping[Series, Column]) -> Line:
+def _line(need: Need, target: Target, group: Group, found: Mapping[Series, Column]) -> Line:
     return Line(
         need=need,
         recipe=RECIPES[need.signal],
         parts=tuple(found.get(wanted, NOT_ASKED) for wanted in needed(need, group)),
         idleness=tuple(found.get(wanted, NOT_ASKED) for wanted in idleness(need, group)),
         window=group.window(need.over) if need.over is not None else None,
-        by_replica=need.signal in _BY_REPLICA or need not in BASE,
+        by_replica=need in _BY_REPLICA or need in target.by_replica or need not in BASE,
     )
 
 
@@ -73,10 +77,11 @@ def _order(need: Need) -> tuple[str, timedelta]:
     return need.signal, need.over or timedelta(0)
 
 
-def _entries(lines: Iterable[Line], look: Look) -> Iterable[Entry]:
+def _entries(lines: Iterable[Line], look: Look) -> list[Entry]:
+    entries = []
     for line in lines:
         signal, over = line.need.signal, line.need.over
-        readout = read(line, look)
-        yield Entry(signal, over, None, readout.fleet)
-        for name, reading in readout.replicas.items():
-            yield Entry(signal, over, name, reading)
+        fleet, replicas = read(line, look)
+        entries.append(Entry(signal, over, None, fleet))
+        entries += [Entry(signal, over, name, reading) for name, reading in replicas.items()]
+    return entries

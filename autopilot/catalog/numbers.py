@@ -24,7 +24,7 @@ _IDLE = Idle()
 class Line:
     """One signal to read: from which columns, and over which window. Shared by all fleets of a group.
 
-    `by_replica`: somebody reads it replica by replica; making readings that nobody takes is half of the cost.
+    `by_replica`: somebody reads it replica by replica.
     """
 
     need: Need
@@ -173,9 +173,8 @@ def _stalled(line: Line, look: Look) -> Readout:
     if gap is not None:
         return Readout(gap, {replica.name: gap for replica in look.coverage.live})
     stalled = standing.of(look.identity).keys() & judged.values.keys()
-    replicas: dict[str, Reading] = {
-        name: Measured(1.0 if name in stalled else 0.0, partial=judged.doubtful or standing.warned) for name in judged.values
-    }
+    stands, moves = (Measured(value, partial=judged.doubtful or standing.warned) for value in (1.0, 0.0))
+    replicas: dict[str, Reading] = {name: stands if name in stalled else moves for name in judged.values}
     fleet: Reading = judged.gap or Measured(float(len(stalled)), partial=judged.partial or standing.warned)
     return Readout(fleet, _with_silent(replicas, (steps,), look))
 

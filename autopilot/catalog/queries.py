@@ -56,7 +56,8 @@ class Target:
     """A fleet as the catalogue sees it.
 
     `identity` are the label pairs that every series of the fleet carries, `peak_bandwidth` is that of one GPU in
-    bytes per second, None where the card is not known. `needs` come on top of `BASE`.
+    bytes per second, None where the card is not known. `needs` come on top of `BASE`; `by_replica` are those that
+    somebody looks at replica by replica.
     Raises ValueError for labels that Prometheus would not take.
     """
 
@@ -67,6 +68,7 @@ class Target:
     scrape_interval: timedelta
     needs: frozenset[Need] = frozenset()
     peak_bandwidth: float | None = None
+    by_replica: frozenset[Need] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse a fleet that would match everything, or a label that could not be one."""

@@ -28,25 +28,30 @@ def evaluate(case: Case) -> Alerting:
     """Judge and advance every alert of the fleet's policy. Alerts that the policy no longer has are forgotten."""
     rules = case.policy.alerts if case.policy is not None else ()
     remembered = {alert.name: alert for alert in case.memory.alerts}
-    alerts = tuple(_one(rule, remembered.get(rule.name, Alert(rule.name)), case) for rule in rules)
+    look = Look(readings=case.seen.readings, now=case.seen.now, replicas=_telling(case))
+    alerts = tuple(_one(rule, remembered.get(rule.name) or Alert(rule.name), look) for rule in rules)
     began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
     present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))
     symptom_began = any(rule.name in began and symptoms(rule.condition) for rule in rules)
     return Alerting(alerts, began, symptom_began, present, any(alert.blind for alert in alerts))
 
 
-def _one(rule: AlertRule, alert: Alert, case: Case) -> Alert:
-    names = tuple(replica.name for replica in case.workload.serving if _should_tell(replica, case)) if case.workload is not None else ()
-    look = Look(readings=case.seen.readings, firing=alert.firing, calm=alert.calm, now=case.seen.now, replicas=names)
-    judgement = judge(rule.condition, look)
-    advanced = advance(alert, rule, judgement.truth, now=case.seen.now)
+def _one(rule: AlertRule, alert: Alert, look: Look) -> Alert:
+    judgement = judge(rule.condition, replace(look, firing=alert.firing, calm=alert.calm))
+    advanced = advance(alert, rule, judgement.truth, now=look.now)
     return replace(advanced, calm=judgement.calm, undecided=judgement.undecided)
 
 
-def _should_tell(replica: Replica, case: Case) -> bool:
-    """Whether a replica's silence is a gap: not while it has only just become ready (acceptance.md, R-6)."""
-    loading = timedelta(seconds=replica.load_seconds) if replica.load_seconds is not None else ZERO
-    return replica.age - loading > FIRST_SCRAPES * case.seen.scrape_interval
+def _telling(case: Case) -> tuple[str, ...]:
+    """The replicas whose silence is a gap: not those that have only just become ready (acceptance.md, R-6)."""
+    if case.workload is None:
+        return ()
+    first = FIRST_SCRAPES * case.seen.scrape_interval
+    return tuple(replica.name for replica in case.workload.serving if replica.age - _loading(replica) > first)
+
+
+def _loading(replica: Replica) -> timedelta:
+    return timedelta(seconds=replica.load_seconds) if replica.load_seconds is not None else ZERO
 
 
 def _was_firing(alert: Alert, remembered: dict[str, Alert]) -> bool:

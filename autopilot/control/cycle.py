@@ -78,11 +78,12 @@ class Cycled:
         return tuple(decision for decision in self.decisions if isinstance(decision, Act))
 
     def unsaved(self, before: Memory) -> "Cycled":
-        """The same tick when its memory could not be saved: nothing is done, nothing is remembered of it."""
+        """The same tick when its memory could not be saved: nothing is done, and what was only seen is remembered all the same."""
         held = tuple(
             Hold(decision.operation.verb, Reason.STATE_UNSAVED) if isinstance(decision, Act) else decision for decision in self.decisions
         )
-        return Cycled(before, held, self.wanted)
+        seen = replace(before, now=self.memory.now, alerts=self.memory.alerts, level=self.memory.level)
+        return Cycled(seen, held, self.wanted)
 
 
 def run_all(cases: Sequence[Case], budgets: Sequence[GpuBudget]) -> dict[FleetRef, tuple[Cycled, int | None]]:

@@ -68,14 +68,14 @@ def judge(condition: Condition, look: Look) -> Judgement:
     `below` is the mirror image of `above`. A *no* that rests on data with gaps is unknown.
     """
     since = dict(look.calm)
-    marks = [_leaf(leaf, look, since=since.get(index)) for index, leaf in enumerate(leaves(condition))]
-    whole = _fold(condition, iter(marks))
+    judged = [_leaf(leaf, look, since=since.get(index)) for index, leaf in enumerate(leaves(condition))]
+    whole = _fold(condition, iter([mark for mark, _ in judged]))
     truth = Truth.UNKNOWN if whole.partial and whole.truth is Truth.NO else whole.truth
     return Judgement(
         truth=truth,
         partial=whole.partial,
         undecided=truth is Truth.UNKNOWN and not (whole.blind or whole.partial),
-        calm=tuple((index, mark.since) for index, mark in enumerate(marks) if mark.since is not None),
+        calm=tuple((index, calm) for index, (_, calm) in enumerate(judged) if calm is not None),
     )
 
 
@@ -96,9 +96,10 @@ def latency_truth(rules: Sequence[AlertRule], look: Look, *, alerts: Sequence[Al
     Unknown when there is no such leaf: a load that nothing was measured at proves nothing. `onUnknown` is left out
     for the same reason. `alerts` lend what they remember of calm windows.
     """
-    calm = {alert.name: alert.calm for alert in alerts}
+    calm = {alert.name: dict(alert.calm) for alert in alerts}
+    as_written = replace(look, firing=False)
     slow = [
-        judge(replace(leaf, on_unknown=None), replace(look, firing=False, calm=_alone(calm.get(rule.name, ()), index))).truth
+        _leaf(replace(leaf, on_unknown=None), as_written, since=calm.get(rule.name, {}).get(index))[0].truth
         for rule in rules
         for index, leaf in enumerate(leaves(rule.condition))
         if leaf.latency and leaf.comparison is Comparison.ABOVE
@@ -122,15 +123,9 @@ class _Mark:
     partial: bool = False
     blind: bool = False
     calm: _Calm = _Calm.BREAKS
-    since: LogicalTime | None = None
 
 
 _BLIND = _Mark(Truth.UNKNOWN, blind=True)
-
-
-def _alone(calm: tuple[tuple[int, LogicalTime], ...], index: int) -> tuple[tuple[int, LogicalTime], ...]:
-    """The calm of one leaf, as that leaf on its own remembers it."""
-    return tuple((0, since) for leaf, since in calm if leaf == index)
 
 
 def _calm_since(marks: Sequence[_Mark], since: LogicalTime | None, now: LogicalTime) -> LogicalTime | None:
@@ -160,6 +155,8 @@ def _joined(parts: Sequence[_Mark], *, decisive: Truth) -> _Mark:
     """Kleene's and (no decides) or or (yes decides). One part without gaps is enough where one part decides."""
     if not parts:
         return _BLIND
+    if len(parts) == 1:
+        return parts[0]
     truths = [part.truth for part in parts]
     truth = all_of(truths) if decisive is Truth.NO else any_of(truths)
     deciding = [part for part in parts if part.truth is truth]
@@ -171,11 +168,13 @@ def _joined(parts: Sequence[_Mark], *, decisive: Truth) -> _Mark:
     )
 
 
-def _leaf(leaf: Leaf, look: Look, *, since: LogicalTime | None) -> _Mark:
-    line = leaf.clear if look.firing and leaf.clear is not None else leaf.threshold
+def _leaf(leaf: Leaf, look: Look, *, since: LogicalTime | None) -> tuple[_Mark, LogicalTime | None]:
+    """What a leaf says, and since when its windows are calm."""
+    if look.firing and leaf.clear is not None:
+        leaf = replace(leaf, threshold=leaf.clear)
     rested = since is not None and leaf.over is not None and look.now - since >= CALM_WINDOWS * leaf.over
-    marks = [_without_gaps(_reading(replace(leaf, threshold=line), reading, rested=rested)) for reading in _looked_at(leaf, look)]
-    return replace(_joined(marks, decisive=Truth.YES), since=_calm_since(marks, since, look.now))
+    marks = [_without_gaps(_reading(leaf, reading, rested=rested)) for reading in _looked_at(leaf, look)]
+    return _joined(marks, decisive=Truth.YES), _calm_since(marks, since, look.now)
 
 
 def _looked_at(leaf: Leaf, look: Look) -> list[Reading]:
@@ -243,7 +242,7 @@ def _window(leaf: Leaf, histogram: Distribution, *, rested: bool) -> _Mark:
         mark = _small(wrong, rested=rested)
     else:
         mark = _full(wrong)
-    return replace(mark, partial=histogram.partial)
+    return replace(mark, partial=True) if histogram.partial else mark
 
 
 def _full(wrong: _Wrong) -> _Mark:

@@ -71,7 +71,13 @@ def load_of(view: LevelView) -> Load:
 
 def whole(reading: Reading) -> float | None:
     """The number, when none of its data was missing. An idle fleet's is 0."""
-    return None if isinstance(reading, Measured) and reading.partial else number(reading)
+    match reading:
+        case Measured(value=value, partial=False):
+            return value
+        case Idle():
+            return 0.0
+        case Measured() | Unknown() | Distribution():
+            return None
 
 
 def number(reading: Reading) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from autopilot.domain.conditions import Condition, Leaf, leaves
+from autopilot.domain.conditions import Condition, Leaf, Per, leaves
 from autopilot.policy.values import Policy
 
 Asked = tuple[str, timedelta | None]
@@ -16,6 +16,11 @@ def signals_needed(policy: Policy | None) -> frozenset[Asked]:
     asked = {(leaf.signal, leaf.over) for leaf in _leaves(policy)}
     demands = policy.scaling.demand if policy.scaling is not None else ()
     return frozenset(asked | {(demand.signal, demand.over) for demand in demands})
+
+
+def signals_by_replica(policy: Policy | None) -> frozenset[Asked]:
+    """Those of them that a condition looks at replica by replica."""
+    return frozenset((leaf.signal, leaf.over) for leaf in _leaves(policy) if leaf.per is Per.REPLICA) if policy is not None else frozenset()
 
 
 def _leaves(policy: Policy) -> Iterator[Leaf]:

@@ -8,7 +8,7 @@ from autopilot.adapters.prometheus import SERIES_LIMIT, PrometheusSource
 from autopilot.adapters.queries import ask
 from autopilot.catalog.derive import Failure, LiveReplica, derive
 from autopilot.catalog.queries import Need, Query, Target, plan
-from autopilot.control.needs import signals_needed
+from autopilot.control.needs import signals_by_replica, signals_needed
 from autopilot.daemon.warm_ups import OVER, SIGNAL, learns
 from autopilot.domain.logical_time import ZERO
 from autopilot.domain.samples import Answer
@@ -64,8 +64,9 @@ def _target(fleet: Fleet, policy: Policy | None, eyes: Eyes) -> Target:
     needs = frozenset(Need(signal, over) for signal, over in signals_needed(policy))
     if learns(fleet):
         needs |= {Need(SIGNAL, OVER)}
+    by_replica = frozenset(Need(signal, over) for signal, over in signals_by_replica(policy))
     interval = eyes.scrape_intervals[fleet.source]
-    return Target(fleet.ref, fleet.source, fleet.identity, fleet.replica_label, interval, needs, eyes.peak_bandwidth)
+    return Target(fleet.ref, fleet.source, fleet.identity, fleet.replica_label, interval, needs, eyes.peak_bandwidth, by_replica)
 
 
 def _answer(answer: Answer | QueryFailed) -> Answer | Failure:

@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -23,6 +23,8 @@ from autopilot.daemon.warm_ups import WarmUpWith, follow
 from autopilot.domain.alerts import AlertState
 from autopilot.domain.logical_time import ZERO, LogicalTime
 from autopilot.domain.memory import Memory
+from autopilot.domain.operations import Operation, Tell
+from autopilot.domain.verbs import Verb
 from autopilot.domain.workloads import FleetRef
 from autopilot.policy.book import Book, Entry
 from autopilot.ports import Clock, StateLost, Store
@@ -86,6 +88,7 @@ class Daemon:
         self._restarted: set[FleetRef] = set()
         self._seen_before: set[FleetRef] = set()
         self._lost = memory_lost
+        self._saves(ok=True)  # it was opened to be written
         self._one_at_a_time = threading.Lock()
         with contextlib.suppress(StateLost):
             self._memories = {ref: _woken(memory) for ref, memory in rim.store.load().items()}
@@ -169,15 +172,29 @@ class Daemon:
             if changed or due:
                 self._rim.store.save(changed, running=now)
                 self._unsaved_since = now
-            self._rim.telemetry.state_saved(ok=True)
+                self._saves(ok=True)
         except StateLost as error:
-            self._rim.telemetry.state_saved(ok=False)
             log.error(  # noqa: TRY400 - a full disk is no bug of ours: its own words are enough
                 "state_unsaved", error=str(error), acts_dropped=sum(len(cycled.acts) for cycled, _ in results.values())
             )
+            if self._saving:
+                self._tell_unsaved(cases.values(), error, now=now)
+            self._saves(ok=False)
             results = {ref: (cycled.unsaved(cases[ref].memory), grant) for ref, (cycled, grant) in results.items()}
         self._memories.update({ref: cycled.memory for ref, (cycled, _) in results.items()})
         return dict(results)
+
+    def _saves(self, *, ok: bool) -> None:
+        self._saving = ok
+        self._rim.telemetry.state_saved(ok=ok)
+
+    def _tell_unsaved(self, cases: Iterable[Case], error: StateLost, *, now: LogicalTime) -> None:
+        """Tell people, once, that nothing is done any more. Without an intent: that could not be saved either."""
+        key, title = f"state/unsaved/{now.total_seconds():.0f}", "the state cannot be saved: nothing is changed until it can"
+        chosen = {case.policy.receivers: case.fleet for case in cases if case.policy is not None and case.policy.receivers}
+        for receivers, fleet in chosen.items():
+            message = Operation(f"{fleet.ref}/unsaved", fleet.ref, Verb.NOTIFY, Tell(receivers, key, title, str(error)))
+            self._rim.workers.take(fleet.backend, [message])
 
     def _act(self, cases: Mapping[FleetRef, Case], results: Mapping[FleetRef, tuple[Cycled, int | None]]) -> None:
         for ref, (cycled, _) in results.items():

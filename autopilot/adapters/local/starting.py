@@ -48,6 +48,8 @@ class Starting:
             self._post.put(replica, replace(replica, phase=Phase.WARMING))
         elif replica.phase is Phase.WARMING:
             self._warm(replica)
+        else:
+            self._say_why(replica, loading=now - began)
 
     def join(self, replica: ReplicaRecord, listed: frozenset[str], *, now: timedelta) -> None:
         """A warm replica serves once the router lists it. That has no deadline: a broken router is no fault of an engine."""
@@ -66,6 +68,12 @@ class Starting:
         measured = self._post.record.loads_of(replica.template)
         seconds = max(times.start_at_least, 2 * max(measured)) if measured else times.start_unknown
         return timedelta(seconds=seconds)
+
+    def _say_why(self, replica: ReplicaRecord, *, loading: timedelta) -> None:
+        """Show the end of its log once it loads longer than any before it: a policy may give it up before this backend does."""
+        longest = max(self._post.record.loads_of(replica.template), default=self._post.options.times.start_at_least)
+        if not replica.message and loading >= timedelta(seconds=longest):
+            self._post.put(replica, replace(replica, message=f"still loading; the end of its log:\n{tail(replica.mark.log)}"))
 
     def _launch(self, replica: ReplicaRecord, *, now: timedelta) -> None:
         """Fork what was intended, unless a former life of the daemon already did."""

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from autopilot.control.seen import Seen, Settled
+from autopilot.control.seen import Seen
 from autopilot.control.settle import settle
 from autopilot.domain.operations import Cordon, Effect, Intent, Operation, Outcome, OutcomeKind, SetReplicas, Tell, Uncordon
 from autopilot.domain.signals import Readings
@@ -39,7 +39,7 @@ def seen(
 def settled(effect: Effect, look: Seen) -> tuple[bool, bool, bool] | None:
     """Whether it happened, is void, is refused for good; None while it stays open."""
     _, done = settle((intent(effect),), look)
-    return next(((one.happened, one.void, one.permanent) for one in done if isinstance(one, Settled)), None)
+    return next(((one.happened, one.void, one.permanent) for one in done), None)
 
 
 HAPPENED, NOT, VOID, NEVER = (True, False, False), (False, False, False), (False, True, False), (False, False, True)

@@ -78,6 +78,7 @@ class Ticking:
     fleet: Fleet = CHAT
     now: timedelta = START
     last: Cycled | None = None
+    looks: list[Seen] = field(default_factory=list)
     _outcomes: tuple[Outcome, ...] = ()
 
     def tick(self, there: Observation, waiting: float | None = CALM, *, granted: int | None = None, **more: object) -> "Ticking":
@@ -89,6 +90,7 @@ class Ticking:
         )
         self._outcomes = ()
         seen = replace(seen, **more)  # type: ignore[arg-type]  # fields of Seen only
+        self.looks.append(seen)
         self.last = run_one(Case(self.fleet, self.policy, self.memory, seen), granted=granted)
         self.memory = self.last.memory
         return self
@@ -103,6 +105,11 @@ class Ticking:
         """Everything that is under way comes back so on the next tick."""
         self._outcomes = tuple(Outcome(intent.operation.id, kind, detail) for intent in self.memory.intents)
         return self
+
+    @property
+    def seen(self) -> Seen:
+        """The last look."""
+        return self.looks[-1]
 
     @property
     def open(self) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ def test_a_server_that_is_not_there_is_a_failure_and_not_a_crash() -> None:
 async def _count(*, rate: float, seconds: float) -> int:
     stop = asyncio.Event()
     asyncio.get_running_loop().call_later(seconds, stop.set)
-    return len([None async for _ in arrivals(lambda: rate, random.Random(7), stop)])  # noqa: S311 - moments, not secrets
+    return len([None async for _ in arrivals(lambda: rate, random.Random(7), stop)])
 
 
 async def _lines(handler: Handler, load: Load) -> list[dict[str, Any]]:

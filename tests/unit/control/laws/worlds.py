@@ -1,6 +1,7 @@
 """Random stories: everything that may happen to a fleet and to its autopilot, drawn from a few numbers."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
@@ -18,7 +19,7 @@ from autopilot.domain.memory import Memory, Pause
 from autopilot.domain.operations import Cordon, Operation, Outcome, OutcomeKind, SetReplicas, Tell, Uncordon
 from autopilot.domain.scaling import Bound, ScaleInLaw, ScalingLaw
 from autopilot.domain.verbs import Mode, Modes
-from autopilot.domain.workloads import Observation, ReplicaState, Unobserved
+from autopilot.domain.workloads import Observation, Unobserved
 from autopilot.policy.values import Limits, Policy, Remedy, Step, Verify
 from autopilot.ports import Conflict, PortError, Refused
 from autopilot.simulation.arrivals import Request, arrivals, steps
@@ -212,28 +213,32 @@ class Life:
         self._outcomes, self._restarted = (), True
 
     def _happen(self, happening: Happening) -> None:
-        much, names = happening.much, [one.name for one in self.world.observe(CHAT.ref).replicas if one.state is ReplicaState.SERVING]
-        match happening.what:
-            case "crash" if names:
-                self.world.crash(names[much % len(names)])
-            case "hand":
-                self.world.set_by_hand(much % 8)
-            case "unseen":
-                self._unseen_until = self._tick + much
-            case "no policy":
-                self._unruled_until = self._tick + much
-            case "restart":
-                self._restart()
-            case "lost memory":
-                self._restart()
-                self.memory = Memory(now=self.world.now)
-            case "rollout":
-                self.world.scene = replace(self.world.scene, template=f"t{much}")
-            case "pause":
-                pause = Pause(self.world.now + much * TICK, "a pause", "people")
-                self.memory = replace(self.memory, pauses=(*self.memory.pauses, pause))
-            case "places":
-                self.world.start_up = replace(self.world.start_up, places=None, fails="")
+        happens: dict[str, Callable[[int], None]] = {
+            "crash": self._crash,
+            "hand": lambda much: self.world.set_by_hand(much % 8),
+            "unseen": lambda much: setattr(self, "_unseen_until", self._tick + much),
+            "no policy": lambda much: setattr(self, "_unruled_until", self._tick + much),
+            "restart": lambda _: self._restart(),
+            "lost memory": self._lose_memory,
+            "rollout": lambda much: setattr(self.world, "scene", replace(self.world.scene, template=f"t{much}")),
+            "pause": self._pause,
+            "places": lambda _: setattr(self.world, "start_up", replace(self.world.start_up, places=None, fails="")),
+        }
+        happens[happening.what](happening.much)
+
+    def _crash(self, much: int) -> None:
+        names = [one.name for one in self.world.observe(CHAT.ref).serving]
+        if names:
+            self.world.crash(names[much % len(names)])
+
+    def _lose_memory(self, much: int) -> None:
+        del much
+        self._restart()
+        self.memory = Memory(now=self.world.now)
+
+    def _pause(self, much: int) -> None:
+        pause = Pause(self.world.now + much * TICK, "a pause", "people")
+        self.memory = replace(self.memory, pauses=(*self.memory.pauses, pause))
 
     def _work(self, *, at_once: bool = False) -> None:
         """Workers carry out what is due, in order; those of the calm end make no mistakes."""
@@ -325,7 +330,7 @@ def stories(*, calm: bool = False, seconds: int = 900) -> st.SearchStrategy[Stor
         ),
         blackouts=st.lists(st.tuples(moments, st.integers(5, 120), st.integers(0, 3)), max_size=0 if calm else 3).map(tuple),
         can_cordon=st.sampled_from([True, True, False]),
-        happenings=st.just(()) if calm else st.lists(happening, max_size=6).map(tuple),
+        happenings=st.just(()) if calm else st.lists(happening, min_size=2, max_size=8).map(tuple),
         trouble=st.just(0.0) if calm else st.sampled_from([0.0, 0.1, 0.4]),
         slowness=st.just(0) if calm else st.sampled_from([0, 1, 6]),
         numbers=NUMBERS,
