@@ -118,7 +118,7 @@ class Play:
         self._wait(self._stage.end_load())
         self._observer.answers.read()
         facts, summary = self._scene.facts, self._observer.answers.summary
-        newest = self._observer.newest_sample(facts.accepted_at) if facts.accepted_at is not None else None
+        newest = self._observer.newest_sample(facts.decided_at) if facts.decided_at is not None else None
         counts = {name: summary[name] for name in ("sent", "succeeded", "failed", "lost")} if summary is not None else {}
         return Measured(self._scene, self._windows(ended), Requests(**counts, whole=summary is not None), time.time() - self._began, newest)
 

@@ -24,6 +24,7 @@ class Facts:
     rose_at: float | None = None
     pending_at: float | None = None
     firing_at: float | None = None
+    decided_at: float | None = None
     accepted_at: float | None = None
     landed_at: float | None = None
     judged_at: float | None = None
@@ -76,6 +77,14 @@ def _line(facts: Facts, line: Told) -> Facts:
             return replace(facts, pending_at=facts.pending_at or line.wall)
         case "alert_firing":
             return replace(facts, firing_at=facts.firing_at or line.wall)
+        case _:
+            return _change(facts, line)
+
+
+def _change(facts: Facts, line: Told) -> Facts:
+    match line.event:
+        case "change_decided":
+            return replace(facts, decided_at=facts.decided_at or line.wall)
         case "step_landed":
             return replace(facts, landed_at=facts.landed_at or line.wall)
         case "remediation_closed":

@@ -17,7 +17,7 @@ FLEET = "demo/chat"
 WINDOW_SECONDS = 20.0  # the window of the policy's alert
 ANSWER_SECONDS = 2.0  # everything is on this machine
 BUCKETS = 'sum by (le) (increase(vllm:time_to_first_token_seconds_bucket{{fleet="chat"}}[{seconds:.0f}s]))'
-NEWEST = 'max(max_over_time(timestamp(vllm:time_to_first_token_seconds_count{fleet="chat"})[10s:250ms]))'
+NEWEST = 'max(timestamp(vllm:time_to_first_token_seconds_count{fleet="chat"}))'
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ LADDER = Scenario(
     phases=(
         *OPENING,
         Phase("judged", None, _judged, 120.0, "a verdict on the added replica", "the effect is verified"),
-        Phase("handed over", None, _told, 60.0, "people being told", "nothing more may happen now"),
+        Phase("handed over", pacing.EASY_RATE, _told, 60.0, "people being told", "nothing more may happen now"),
     ),
 )
 

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from demo import pacing
 from demo.facts import SCALE, Facts
 from demo.scene import Scene
 from demo.sight import Latency
@@ -115,11 +116,17 @@ def _reaction(measured: Measured, facts: Facts) -> Iterator[Row]:
     yield _span("action_seconds", "action after", rose, accepted, "from the load's rise: a second replica was asked for")
     meaning = "from the scrape of the newest sample behind the decision until the change was recorded"
     yield _span("sample_to_change_seconds", "sample to change", measured.newest_sample, accepted, meaning, digits=3)
+    meaning = "from the tick that decided until the change was recorded"
+    yield _span("decision_to_change_seconds", "decision to change", facts.decided_at, accepted, meaning, digits=3)
     meaning = "from being asked for until it served: load, warm-up, router"
     yield Row("replica_ready_seconds", "replica ready after", _round(facts.ready_seconds), "s", meaning)
     yield Row("verdict", "verdict", facts.verdict, "", "on the added replica, judged on the symptom alone")
     yield _span(
-        "verdict_seconds", "verdict after", facts.landed_at, facts.judged_at, "from its landing: the queue had to be worked off first"
+        "verdict_seconds",
+        "verdict after",
+        facts.landed_at,
+        facts.judged_at,
+        "from its landing: the alert's window, and any queue, had to pass first",
     )
 
 
@@ -130,15 +137,21 @@ def _latency(measured: Measured) -> Iterator[Row]:
         ("client", windows.client_before, windows.client_after),
         ("server", windows.server_before, windows.server_after),
     ):
-        meaning = f"{before.count} first tokens from the load's rise until the replica served"
+        meaning = f"{before.count} first tokens from the load's rise until the replica served{_at_least(side, before)}"
         yield Row(f"ttft_p99_before_{side}_seconds", f"TTFT p99 before, {side}", _round(before.of(0.99), 2), "s", meaning)
         yield Row(
             f"ttft_p99_after_{side}_seconds",
             f"TTFT p99 after, {side}",
             _round(after.of(0.99), 2),
             "s",
-            f"{after.count} first tokens {told}",
+            f"{after.count} first tokens {told}{_at_least(side, after)}",
         )
+
+
+def _at_least(side: str, latency: Latency) -> str:
+    """A histogram knows no more than that it lies beyond its last edge."""
+    value = latency.of(0.99)
+    return "; at least so much" if side == "server" and value is not None and value >= pacing.TTFT_BUCKETS[-1] else ""
 
 
 def _end(measured: Measured, facts: Facts) -> Iterator[Row]:

@@ -129,7 +129,8 @@ def _seconds(value: float | None, *, shaky: bool) -> Text:
     """A time, red over the objective; dim where fewer requests than one stand above the quantile."""
     if value is None:
         return Text("-", style="dim")
-    return Text(f"{value:.2f}", style="dim" if shaky else "bold red" if value > pacing.SLO_SECONDS else "green")
+    known = f"{value:.2f}" if value != pacing.TTFT_BUCKETS[-1] else f"≥{value:g}"  # beyond the last edge nothing is known
+    return Text(known, style="dim" if shaky else "bold red" if value > pacing.SLO_SECONDS else "green")
 
 
 def _trend(values: Sequence[float | None]) -> Text:

@@ -133,6 +133,14 @@ class BoundedSession(requests.Session):
 
     def _read(self, response: requests.Response) -> bytes:
         chunks: list[bytes] = []
+        try:
+            self._fill(chunks, response)
+        except BaseException:
+            chunks.clear()  # the error's traceback holds this frame: megabytes a query, until a collection comes round
+            raise
+        return b"".join(chunks)
+
+    def _fill(self, chunks: list[bytes], response: requests.Response) -> None:
         announced = response.headers.get("Content-Length", "")
         promised = int(announced) if announced.isdecimal() else 0
         size = 0
@@ -145,7 +153,6 @@ class BoundedSession(requests.Session):
                     f"beginning with {excerpt(chunks[0])!r}; ask for less or raise the limit"
                 )
                 raise HttpTooLarge(message)
-        return b"".join(chunks)
 
 
 class _BoundedAdapter(HTTPAdapter):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from autopilot.control.judgement import Look, judge
-from autopilot.control.seen import Case
+from autopilot.control.seen import Case, Seen
 from autopilot.domain.alerts import Alert, AlertRule, AlertState, advance
 from autopilot.domain.conditions import Truth, symptoms
 from autopilot.domain.logical_time import ZERO
@@ -28,17 +28,20 @@ def evaluate(case: Case) -> Alerting:
     """Judge and advance every alert of the fleet's policy. Alerts that the policy no longer has are forgotten."""
     rules = case.policy.alerts if case.policy is not None else ()
     remembered = {alert.name: alert for alert in case.memory.alerts}
-    look = Look(readings=case.seen.readings, now=case.seen.now, replicas=_telling(case))
-    alerts = tuple(_one(rule, remembered.get(rule.name) or Alert(rule.name), look) for rule in rules)
+    names = _telling(case)
+    alerts = tuple(_one(rule, remembered.get(rule.name) or Alert(rule.name), case.seen, names) for rule in rules)
     began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
     present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))
     symptom_began = any(rule.name in began and symptoms(rule.condition) for rule in rules)
     return Alerting(alerts, began, symptom_began, present, any(alert.blind for alert in alerts))
 
 
-def _one(rule: AlertRule, alert: Alert, look: Look) -> Alert:
-    judgement = judge(rule.condition, replace(look, firing=alert.firing, calm=alert.calm))
-    advanced = advance(alert, rule, judgement.truth, now=look.now)
+def _one(rule: AlertRule, alert: Alert, seen: Seen, names: tuple[str, ...]) -> Alert:
+    look = Look(readings=seen.readings, now=seen.now, firing=alert.firing, calm=alert.calm, replicas=names)
+    judgement = judge(rule.condition, look)
+    advanced = advance(alert, rule, judgement.truth, now=seen.now)
+    if (advanced.calm, advanced.undecided) == (judgement.calm, judgement.undecided):
+        return advanced
     return replace(advanced, calm=judgement.calm, undecided=judgement.undecided)
 
 

@@ -71,5 +71,10 @@ def replay(record: Record, documents: Documents) -> Replayed:
     """Make a recorded decision again from what it rested on."""
     case = Case(documents.fleet, documents.policy, record.before, record.seen)
     cycled = run_one(case, granted=record.granted)
-    same = cycled.decisions == record.decisions and cycled.memory == record.after and cycled.wanted == record.wanted
-    return Replayed(same, cycled.decisions)
+    unsaved = cycled.unsaved(record.before)  # a tick whose memory could not be saved is on record as what was left of it
+    made = unsaved if _same(unsaved, record) else cycled
+    return Replayed(_same(made, record), made.decisions)
+
+
+def _same(cycled: Cycled, record: Record) -> bool:
+    return cycled.decisions == record.decisions and cycled.memory == record.after and cycled.wanted == record.wanted

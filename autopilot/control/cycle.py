@@ -78,12 +78,24 @@ class Cycled:
         return tuple(decision for decision in self.decisions if isinstance(decision, Act))
 
     def unsaved(self, before: Memory) -> "Cycled":
-        """The same tick when its memory could not be saved: nothing is done, and what was only seen is remembered all the same."""
-        held = tuple(
-            Hold(decision.operation.verb, Reason.STATE_UNSAVED) if isinstance(decision, Act) else decision for decision in self.decisions
+        """The same tick when its memory could not be saved: nothing is done, and what was only seen is remembered all the same.
+
+        People are told what no later tick would tell them: an alert begins to fire only once.
+        """
+        kept = tuple(
+            Hold(decision.operation.verb, Reason.STATE_UNSAVED) if isinstance(decision, Act) and not _only_now(decision) else decision
+            for decision in self.decisions
         )
+        removal = before.removal
+        if removal is not None and self.memory.removal == replace(removal, returning=True):
+            removal = self.memory.removal  # a victim that is to come back still is
         seen = replace(before, now=self.memory.now, alerts=self.memory.alerts, level=self.memory.level)
-        return Cycled(seen, held, self.wanted)
+        return Cycled(replace(seen, removal=removal, sequence=self.memory.sequence), kept, self.wanted)
+
+
+def _only_now(act: Act) -> bool:
+    """A message that no ladder stands behind: a ladder tells again."""
+    return isinstance(act.operation.effect, Tell) and not act.remediation
 
 
 def run_all(cases: Sequence[Case], budgets: Sequence[GpuBudget]) -> dict[FleetRef, tuple[Cycled, int | None]]:

@@ -97,14 +97,18 @@ def latency_truth(rules: Sequence[AlertRule], look: Look, *, alerts: Sequence[Al
     for the same reason. `alerts` lend what they remember of calm windows.
     """
     calm = {alert.name: dict(alert.calm) for alert in alerts}
-    as_written = replace(look, firing=False)
+    as_written = Look(look.readings, look.now, replicas=look.replicas)
     slow = [
-        _leaf(replace(leaf, on_unknown=None), as_written, since=calm.get(rule.name, {}).get(index))[0].truth
+        _leaf(_strict(leaf), as_written, since=calm.get(rule.name, {}).get(index))[0].truth
         for rule in rules
         for index, leaf in enumerate(leaves(rule.condition))
         if leaf.latency and leaf.comparison is Comparison.ABOVE
     ]
     return any_of(slow) if slow else Truth.UNKNOWN
+
+
+def _strict(leaf: Leaf) -> Leaf:
+    return leaf if leaf.on_unknown is None else replace(leaf, on_unknown=None)
 
 
 class _Calm(Enum):

@@ -112,14 +112,14 @@ def live(workload: Workload) -> tuple[Replica, ...]:
 
 def _tells(view: LevelView, replica: Replica, since: LogicalTime) -> bool:
     of, name = view.readings.of, replica.name
-    readings = (
-        of("up", replica=name),
-        of("running", replica=name),
-        of("waiting", replica=name),
-        of("request_rate", over=MINUTE, replica=name),
+    told = (
+        whole(of("up", replica=name)),
+        whole(of("running", replica=name)),
+        whole(of("waiting", replica=name)),
+        whole(of("request_rate", over=MINUTE, replica=name)),
     )
-    if all(whole(reading) is not None for reading in readings):
-        return whole(readings[0]) == 1.0
+    if None not in told:
+        return told[0] == 1.0
     # Its first scrapes are still to come, and a rate needs two of them: four of 15 s are a minute.
     return replica.state is ReplicaState.SERVING and view.now - since < MINUTE
 

@@ -150,6 +150,7 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, body: str) -> None:
         try:
             self.send_response(status)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")  # Prometheus 3 takes no metrics without one
             self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())

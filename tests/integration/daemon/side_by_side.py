@@ -12,7 +12,7 @@ import pytest
 from tests.integration.daemon.sites import Plan, Site, cleaned
 from tests.support.prometheus import Binaries, PrometheusServer
 
-AT_ONCE = 3  # on two cores: with more of them Prometheus answers late, and late is blind
+AT_ONCE = 4  # on two cores: with more of them Prometheus answers late, and late is blind
 SCRAPING = """
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
@@ -46,12 +46,13 @@ Story: TypeAlias = Callable[[Ground], Any]
 
 
 class SideBySide:
-    """The stories of all modules that have tests in this run."""
+    """The stories of all modules that have tests in this run; a module's `TAKES` is how long its longest takes, in seconds."""
 
     def __init__(self, ground: Ground, items: Iterable[pytest.Item], *, at_once: int = AT_ONCE) -> None:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="story")
         modules = dict.fromkeys(item.getparent(pytest.Module) for item in items)
-        found = [story for module in modules if module is not None for story in getattr(module.obj, "STORIES", ())]
+        told = sorted((module.obj for module in modules if module is not None), key=lambda module: -getattr(module, "TAKES", 0))
+        found = [story for module in told for story in getattr(module, "STORIES", ())]  # the longest first
         self._told: dict[Story, Future[Any]] = {story: self._pool.submit(story, ground) for story in found}
 
     def told(self, story: Callable[[Ground], T]) -> T:

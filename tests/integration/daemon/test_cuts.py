@@ -1,82 +1,70 @@
-"""Killed with -9 at every point of an act: the next daemon ends the story as the uncut one, and everything was done once (R-13)."""
+"""Killed with -9 at every point of every act: the story ends as the uncut one, and everything was done once (R-13)."""
 
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
 from autopilot.domain.remediations import Verdict
 from tests.integration.daemon.altered import POINTS, command
 from tests.integration.daemon.side_by_side import Ground, SideBySide
-from tests.integration.daemon.sites import PATIENCE, Plan, Site
+from tests.integration.daemon.sites import PATIENCE, Site
+from tests.support.daemons import RUN
 from tests.support.exporters import BUSY, CALM, QUIET
+
+TAKES = 50
 
 pytestmark = pytest.mark.timeout(300)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What was left when the story had ended. `version` begins at 1 and counts every change of the backend's record."""
+    """What was left when the story had ended. `versions` are those of the backend's record, one more with every change of the count."""
 
-    code: int | None
+    codes: list[int | None]
+    versions: list[int]
     desired: int
-    version: int
     serves: bool
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: list[Verdict]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """One story, cut at one point of one effect."""
+    """One story up and down, cut at the same point of each of its acts: a replica more, one out of traffic, one fewer."""
 
-    effect: str
     point: str
 
     def __call__(self, ground: Ground) -> Ended:
-        return _out(ground, self) if self.effect == "out" else _in(ground, self)
+        with ground.site() as site:
+            codes: list[int | None] = []
+            site.start(command=command("cut", self.point, "out"))
+            site.play(BUSY)
+            codes.append(self._next(site, command("cut", self.point, "cordon")))
+            assert site.shows(serving=2)
+            site.play(CALM)
+            assert site.rests(at=2)
+            versions = [site.record().version]
+            site.play(QUIET)
+            codes.append(self._next(site, command("cut", self.point, "in")))
+            codes.append(self._next(site, RUN))
+            assert site.rests(at=1), site.daemon.story()
+            record = site.record()
+            verdicts = [one.verdict for one in site.records()[-1].after.finished]
+            return Ended(codes, [*versions, record.version], record.desired, site.serves(), verdicts)
 
-
-CUTS = tuple(Cut(effect, point) for effect in ("out", "cordon", "in") for point in POINTS)
-STORIES = CUTS
-
-
-def _out(ground: Ground, cut: Cut) -> Ended:
-    with ground.site() as site:
-        site.start(command=command("cut", cut.point, cut.effect))
-        site.play(BUSY)
+    def _next(self, site: Site, following: tuple[str, ...]) -> int | None:
+        """The end of this life, and the beginning of the next."""
         code = site.daemon.ends(within=PATIENCE)
-        site.daemon.start()
-        assert site.shows(serving=2)
-        site.play(CALM)
-        return _ended(site, code, at=2)
+        site.daemon.start(following)
+        return code
 
 
-def _in(ground: Ground, cut: Cut) -> Ended:
-    two = Plan(minimum=2)
-    with ground.site(two) as site:
-        site.start(serving=2, command=command("cut", cut.point, cut.effect))
-        site.rewrite(replace(two, minimum=1))
-        site.play(QUIET)
-        code = site.daemon.ends(within=PATIENCE)
-        site.daemon.start()
-        return _ended(site, code, at=1)
+CUTS = {point: Cut(point) for point in POINTS}
+STORIES = tuple(CUTS.values())
 
 
-def _ended(site: Site, code: int | None, *, at: int) -> Ended:
-    assert site.rests(at=at), site.daemon.story()
-    verdicts = tuple(one.verdict for one in site.records()[-1].after.finished)
-    record = site.record()
-    return Ended(code, record.desired, record.version, site.serves(), verdicts)
+@pytest.mark.parametrize("point", POINTS)
+def test_a_story_that_was_cut_ends_as_the_uncut_one_and_nothing_was_done_twice(stories: SideBySide, point: str) -> None:
+    ended = stories.told(CUTS[point])
 
-
-@pytest.mark.parametrize("cut", CUTS, ids=[f"{cut.effect}-{cut.point}" for cut in CUTS])
-def test_a_story_that_was_cut_ends_as_the_uncut_one_and_nothing_was_done_twice(stories: SideBySide, cut: Cut) -> None:
-    ended = stories.told(cut)
-
-    assert ended == Ended(
-        code=-signal.SIGKILL,
-        desired=2 if cut.effect == "out" else 1,
-        version=3,
-        serves=True,
-        verdicts=(Verdict.HELPED,) if cut.effect == "out" else (),
-    )
+    assert ended == Ended(codes=[-signal.SIGKILL] * 3, versions=[3, 4], desired=1, serves=True, verdicts=[Verdict.HELPED])

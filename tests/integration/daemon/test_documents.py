@@ -19,6 +19,8 @@ PICKED_UP = 10.0  # seconds: R-19
 RELOADED = "autopilot_config_last_reload_successful"
 PLAN = Plan()
 
+TAKES = 60
+
 pytestmark = pytest.mark.timeout(300)
 
 

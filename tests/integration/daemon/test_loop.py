@@ -8,6 +8,8 @@ from autopilot.domain.remediations import Verdict
 from tests.integration.daemon.side_by_side import Ground, SideBySide
 from tests.support.exporters import BUSY, CALM, QUIET
 
+TAKES = 25
+
 pytestmark = pytest.mark.timeout(300)
 
 

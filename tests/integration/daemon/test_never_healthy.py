@@ -15,6 +15,8 @@ DEADLINE = 5.0  # seconds
 MORE = 6.0  # seconds that the breach goes on afterwards
 PLANS = {fate: Plan(fate, maximum=4, start_within=f"{DEADLINE:.0f}s") for fate in ("crash", "hang")}
 
+TAKES = 30
+
 pytestmark = pytest.mark.timeout(300)
 
 

@@ -32,6 +32,8 @@ ENOUGH = "count(count_over_time(vllm:time_to_first_token_seconds_count[4s]) >= 2
 BREACH = Plan("breach", within="60s")
 STILL = Plan("still", minimum=2, stable_for="6s")
 
+TAKES = 100
+
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -53,7 +55,8 @@ def live_through(find: Callable[[], Binaries | None], ground: Ground) -> Outage:
     binaries = find()
     if binaries is None:
         pytest.skip("this version of Prometheus is not here")
-    with scraper(binaries, ground.targets) as server, ground.site(BREACH, STILL, sources={"default": server.url}) as site:
+    targets = ground.make_folder()
+    with scraper(binaries, targets) as server, ground.site(BREACH, STILL, sources={"default": server.url}, targets=targets) as site:
         _to_the_breach(site)
         began = _now(site)
         ticks = site.daemon.metric("autopilot_ticks_total") or 0.0

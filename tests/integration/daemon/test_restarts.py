@@ -24,6 +24,8 @@ from tests.support.exporters import BUSY, CALM
 DOWN = 12.0  # seconds: more than any clock below has left, so that counting them would show
 STARTING = timedelta(seconds=6)  # of running time until the first tick of a new process, on busy cores
 
+TAKES = 55
+
 pytestmark = pytest.mark.timeout(300)
 
 PLANS = (

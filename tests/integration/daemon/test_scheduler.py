@@ -18,6 +18,8 @@ ATTEMPTS = 3  # to get going again, one interval apart
 HOUR, DAY = 3600, 86_400
 JUMPS = {"back-an-hour": -HOUR, "forward-a-day": DAY}
 
+TAKES = 20
+
 pytestmark = pytest.mark.timeout(300)
 
 

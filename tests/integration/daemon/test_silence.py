@@ -12,6 +12,8 @@ from tests.support.exporters import CALM, IDLE, QUIET, TTFT
 
 LONGER = 4.0  # seconds that the others are watched after the idle one shrank: more than their stableFor
 
+TAKES = 30
+
 pytestmark = pytest.mark.timeout(300)
 
 PLANS = {name: Plan(name, minimum=2) for name in ("idle", "dark", "half", "aged", "mute")}

@@ -24,6 +24,8 @@ COOLDOWN = timedelta(seconds=8)
 TWO = Plan(minimum=2, maximum=3)
 ON_DISK = "disk/state.sqlite"
 
+TAKES = 35
+
 pytestmark = pytest.mark.timeout(300)
 
 

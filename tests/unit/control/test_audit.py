@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from autopilot.control.audit import Documents, Record, notable, record, replay
 from autopilot.control.codec import decode, encode
-from autopilot.control.cycle import run_one
+from autopilot.control.cycle import Cycled, run_one
 from autopilot.control.seen import Case, Seen
 from autopilot.domain.memory import Memory
 from autopilot.domain.operations import Outcome, OutcomeKind
@@ -62,3 +62,12 @@ def test_a_record_is_not_made_again_under_another_policy() -> None:
     acted = story(BAD, BAD, BAD)[-1]
 
     assert not replay(acted, Documents(CHAT, only(closed_loop(maximum=3), "queued"))).same
+
+
+def test_a_tick_that_could_not_be_saved_is_made_again_as_what_was_left_of_it() -> None:
+    acted = story(BAD, BAD, BAD)[-1]
+    cycled = Cycled(acted.after, acted.decisions, acted.wanted).unsaved(acted.before)
+    kept = replace(acted, decisions=cycled.decisions, after=cycled.memory)
+
+    assert acted.decisions != kept.decisions
+    assert replay(kept, Documents(CHAT, POLICY)).same

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+from autopilot.domain.memory import Memory
 from autopilot.domain.operations import OutcomeKind, SetReplicas
 from autopilot.domain.reasons import Reason
 from autopilot.domain.scaling import Bar
 from autopilot.domain.verbs import Verb
 from tests.support.policies import MINUTE, closed_loop, only
-from tests.unit.control.ticks import CALM, Ticking, fleet_of, proven
+from tests.unit.control.ticks import BAD, CALM, Ticking, called_back, draining, fleet_of, proven
 
 
 def below_the_minimum() -> Ticking:
@@ -76,3 +77,31 @@ def test_the_backends_words_end_with_the_first_change_that_is_made() -> None:
     ticking.ticks(13, fleet_of("ss")).came_out().tick(fleet_of("sss", version=2))
 
     assert (held, ticking.memory.pauses) == (1, ())
+
+
+def unsaved(ticking: Ticking, before: Memory) -> Memory:
+    assert ticking.last is not None
+    return ticking.last.unsaved(before).memory
+
+
+def test_a_page_is_not_lost_with_a_tick_that_could_not_be_saved() -> None:
+    policy = replace(only(closed_loop(), "queued"), receivers=("oncall",), notify_on=("ticket",))
+    ticking = Ticking(policy=policy).ticks(2, fleet_of("ss"), BAD)
+    before = ticking.memory
+    ticking.tick(fleet_of("ss"), BAD)
+    assert ticking.last is not None
+    left = ticking.last.unsaved(before)
+
+    assert [act.operation.effect.kind for act in left.acts] == ["tell"]
+    assert left.memory.alerts[0].firing
+    assert left.memory.remediation is None
+
+
+def test_a_victim_that_is_to_come_back_is_not_forgotten_with_a_tick_that_could_not_be_saved() -> None:
+    ticking = draining()
+    before = ticking.memory
+    ticking.tick(fleet_of("css"), restarted=True)
+    ticking.memory = unsaved(ticking, before)
+    ticking.tick(fleet_of("css"))
+
+    assert called_back(ticking)
