@@ -16,6 +16,7 @@ from autopilot.ports import QueryFailed, QueryLate
 
 SERIES_LIMIT = 500  # a query of ours has 50 series a fleet; many more means that it groups by the wrong label
 SERIES_BYTES = 250  # of an answer, with labels of ordinary length
+LEAST_BYTES = 2**21  # 500 series with labels of 4 kB; a few of these at once are all that a server gone mad may cost
 READY_SECONDS = 2.0  # a server that is up answers both questions in milliseconds
 _SHOWN = 200  # characters of a query or an error that a message shows
 _HINTS: Mapping[int, str] = {
@@ -41,10 +42,9 @@ class PrometheusSource:
     series_limit: int = SERIES_LIMIT
 
     def limited(self, series: int) -> "PrometheusSource":
-        """The same server under another limit of series a query, and a body that can hold them."""
-        options = self.http.options
-        roomy = replace(options, body_limit=max(options.body_limit, series * SERIES_BYTES))
-        return replace(self, series_limit=series, http=replace(self.http, options=roomy))
+        """The same server under another limit of series a query, and of the body that can hold them."""
+        options = replace(self.http.options, body_limit=max(LEAST_BYTES, series * SERIES_BYTES))
+        return replace(self, series_limit=series, http=replace(self.http, options=options))
 
     def instant(self, query: str, *, at: float, deadline_seconds: float) -> Answer:
         """The instant vector of `query` at Unix time `at`; a scalar comes back as one sample without labels.

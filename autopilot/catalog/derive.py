@@ -20,9 +20,7 @@ from autopilot.domain.workloads import FleetRef
 __all__ = ["Failure", "LiveReplica", "derive"]
 
 # Of the base set, what control and status read replica by replica; readings that nobody takes would be a third of the cost.
-_BY_REPLICA = frozenset(
-    {Need("up"), Need("running"), Need("running", MINUTE), Need("waiting"), Need("request_rate", MINUTE), Need("stalled_replicas")}
-)
+_BY_REPLICA = frozenset({Need("up"), Need("running"), Need("running", MINUTE), Need("waiting"), Need("request_rate", MINUTE)})
 
 
 def derive(

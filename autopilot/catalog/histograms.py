@@ -21,12 +21,12 @@ def distribution(
     Edges are compared as numbers: `1` and `1.0` are one.
     """
     counts = _by_number(rows)
-    if inf not in counts or any(isnan(edge) for edge in counts):
+    if inf not in counts or any(map(isnan, counts)):
         return Unknown(Gap.MISSHAPEN, "a histogram without +Inf or with an edge that is no number")
-    if not all(isfinite(count) and count >= 0 for count in counts.values()):
+    if not all(map(isfinite, counts.values())) or min(counts.values()) < 0:
         return Unknown(Gap.NON_FINITE, "a bucket count is not a number of observations")
     apart = {edge for edge, share in _by_number(uneven).items() if share < 1 - NOISE}
-    edges = sorted(edge for edge in counts if edge not in apart)
+    edges = sorted(counts.keys() - apart)
     if len(edges) == 1 and len(counts) > 1:
         return Unknown(Gap.MISSHAPEN, "the replicas share no edge")
     found = [counts[edge] for edge in edges]
@@ -43,6 +43,9 @@ def _monotonic(counts: Sequence[float]) -> tuple[tuple[float, ...], float]:
 
 
 def _by_number(rows: Mapping[str, float]) -> dict[float, float]:
+    found = {_edge(text): value for text, value in rows.items()}
+    if len(found) == len(rows):
+        return found
     summed: dict[float, float] = {}
     for text, value in rows.items():
         edge = _edge(text)

@@ -176,7 +176,8 @@ def _stalled(line: Line, look: Look) -> Readout:
     stands, moves = (Measured(value, partial=judged.doubtful or standing.warned) for value in (1.0, 0.0))
     replicas: dict[str, Reading] = {name: stands if name in stalled else moves for name in judged.values}
     fleet: Reading = judged.gap or Measured(float(len(stalled)), partial=judged.partial or standing.warned)
-    return Readout(fleet, _with_silent(replicas, (steps,), look))
+    told = line.by_replica or stalled  # who stands still is named, whoever asks
+    return Readout(fleet, _with_silent(replicas, (steps,), look) if told else {})
 
 
 def _bandwidth(line: Line, look: Look) -> Readout:

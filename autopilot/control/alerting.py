@@ -6,7 +6,7 @@ from datetime import timedelta
 from autopilot.control.judgement import Look, judge
 from autopilot.control.seen import Case, Seen
 from autopilot.domain.alerts import Alert, AlertRule, AlertState, advance
-from autopilot.domain.conditions import Truth, symptoms
+from autopilot.domain.conditions import Per, Truth, leaves, symptoms
 from autopilot.domain.logical_time import ZERO
 from autopilot.domain.workloads import Replica
 
@@ -28,7 +28,7 @@ def evaluate(case: Case) -> Alerting:
     """Judge and advance every alert of the fleet's policy. Alerts that the policy no longer has are forgotten."""
     rules = case.policy.alerts if case.policy is not None else ()
     remembered = {alert.name: alert for alert in case.memory.alerts}
-    names = _telling(case)
+    names = _telling(case) if any(leaf.per is Per.REPLICA for rule in rules for leaf in leaves(rule.condition)) else ()
     alerts = tuple(_one(rule, remembered.get(rule.name) or Alert(rule.name), case.seen, names) for rule in rules)
     began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
     present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))

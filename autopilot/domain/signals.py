@@ -10,6 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
 from math import isfinite
+from operator import ge
 from typing import Literal, TypeAlias
 
 
@@ -90,10 +91,10 @@ class Distribution:
         if not self.edges or len(self.edges) != len(self.counts) or self.edges[-1] != float("inf"):
             message = f"a histogram needs as many counts as edges, the last edge +Inf: {len(self.edges)} edges, {len(self.counts)} counts"
             raise ValueError(message)
-        if any(a >= b for a, b in zip(self.edges, self.edges[1:], strict=False)):
+        if any(map(ge, self.edges, self.edges[1:])):
             message = "the edges of a histogram must ascend"
             raise ValueError(message)
-        if not all(isfinite(count) and count >= 0 for count in self.counts):
+        if not all(map(isfinite, self.counts)) or min(self.counts) < 0:
             message = "the counts of a histogram are finite and not negative"
             raise ValueError(message)
 

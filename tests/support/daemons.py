@@ -157,14 +157,7 @@ def pause(seconds: float) -> None:
 
 def comes(predicate: Callable[[], object], *, within: float) -> bool:
     """As `eventually`, looking ten times a second: each look asks another process."""
-
-    def glance() -> bool:
-        if predicate():
-            return True
-        pause(GLANCE)
-        return False
-
-    return eventually(glance, within=within)
+    return eventually(predicate, within=within, glance=GLANCE)
 
 
 def _json_lines(text: str) -> Iterator[Mapping[str, Any]]:

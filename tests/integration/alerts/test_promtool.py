@@ -35,7 +35,7 @@ def _story(name: str, samples: str, expected: str, *, hold: int, keep: int = 0) 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_on_gapless_data_every_state_is_prometheus_own(seed: int, binaries: Binaries, tmp_path: Path) -> None:
-    chance = random.Random(seed)  # noqa: S311  # the same cases in every run
+    chance = random.Random(seed)  # the same cases in every run
     cases = [_case(number, chance) for number in range(CASES)]
     outcome = agrees(binaries.promtool, cases, folder=tmp_path)
 

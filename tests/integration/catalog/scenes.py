@@ -115,7 +115,7 @@ def _born(pod: Pod, at: float) -> float:
 
 
 def _snapshots(pod: Pod, times: Sequence[float]) -> list[Snapshot]:
-    source = random.Random(pod.name)  # noqa: S311 - the same history each time
+    source = random.Random(pod.name)
     values: list[float] = []
     snapshots = []
     for at in times:

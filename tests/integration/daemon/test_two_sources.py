@@ -62,10 +62,12 @@ TROUBLES: Mapping[str, Behaviour] = {
     "a-bad-gateway": answering(502, b"<html><h1>502 Bad Gateway</h1></html>"),
     "an-error-in-a-200": answering(200, b'{"status":"error","errorType":"internal","error":"no"}'),
     "half-an-answer": truncating(b'{"status":"success","data":{"resultType":"vector","result":[', missing=400),
+}
+FLOODS: Mapping[str, Behaviour] = {
     "a-body-too-large": flooding(100 * 2**20),
     "a-body-without-end": flooding(100 * 2**20, chunked=True),
 }
-WAYS = ("frozen", *TROUBLES)
+WAYS = ("frozen", *TROUBLES, *FLOODS)
 REASONS = {"frozen": {"late"}, "a-body-without-end": {"late", "query_failed"}}  # whichever comes first, the limit or the deadline
 
 
@@ -103,10 +105,11 @@ def two_sources(ground: Ground) -> TwoSources:
             site.daemon.start()
             assert comes(lambda: site.knows("good", serving=1) and site.knows("odd", serving=2), within=40)
             site.rewrite(replace(ODD, minimum=1))
-            memory = site.daemon.metric("process_resident_memory_bytes") or 0.0
             frozen, grown = _frozen(site, server)
             seen = {name: _troubled(site, proxy, trouble) for name, trouble in TROUBLES.items()}
-            growth = (site.daemon.metric("process_resident_memory_bytes") or 0.0) - memory
+            memory = _memory(site)
+            seen |= {name: _troubled(site, proxy, flood) for name, flood in FLOODS.items()}
+            growth = _memory(site) - memory
             sees_again = _sees(site)
             partial = _partly(site, proxy)
             late = _late_ticks(site)
@@ -163,6 +166,10 @@ def _partly(site: Site, proxy: Proxy) -> tuple[bool, bool]:
 
 def _sees(site: Site) -> bool:
     return comes(lambda: site.daemon.metric("autopilot_slo_blind", fleet="odd") == 0.0, within=20)
+
+
+def _memory(site: Site) -> float:
+    return site.daemon.metric("process_resident_memory_bytes") or 0.0
 
 
 def _late_ticks(site: Site) -> float:
