@@ -87,7 +87,11 @@ class Backend(Protocol):
     """Where the replicas of a fleet live."""
 
     def observe(self, fleet: FleetRef) -> Observation:
-        """What is there, from the backend's own cache: returns at once, never raises."""
+        """What is there, from the backend's own cache: returns at once, never raises.
+
+        It shows every change that was accepted before the call: one of ours that is not seen yet would pass
+        for another hand's.
+        """
         ...
 
     def set_replicas(self, fleet: FleetRef, effect: SetReplicas) -> None:

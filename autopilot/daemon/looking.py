@@ -1,11 +1,11 @@
 """One look at the world: every source and every backend, once a tick, under one deadline."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
+from autopilot.adapters.kept import KeptAnswers
 from autopilot.adapters.prometheus import SERIES_LIMIT, PrometheusSource
-from autopilot.adapters.queries import ask
 from autopilot.catalog.derive import Failure, LiveReplica, derive
 from autopilot.catalog.queries import Need, Query, Target, plan
 from autopilot.control.needs import signals_by_replica, signals_needed
@@ -23,12 +23,16 @@ CARRY = frozenset({ReplicaState.SERVING, ReplicaState.CORDONED, ReplicaState.UNH
 
 @dataclass(frozen=True, slots=True)
 class Eyes:
-    """What the daemon looks through. `scrape_intervals` are the sources' own; `peak_bandwidth` in bytes per second."""
+    """What the daemon looks through. `scrape_intervals` are the sources' own; `peak_bandwidth` in bytes per second.
+
+    `kept` remembers the answers that need not be asked for again yet.
+    """
 
     sources: Mapping[str, Source]
     scrape_intervals: Mapping[str, timedelta]
     backends: Mapping[str, Backend]
     peak_bandwidth: float | None = None
+    kept: KeptAnswers[Query] = field(default_factory=KeptAnswers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def look(fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float
     workloads = {fleet.ref: eyes.backends[fleet.backend].observe(fleet.ref) for fleet, _ in fleets if fleet.backend in eyes.backends}
     targets = [_target(fleet, policy, eyes) for fleet, policy in fleets if fleet.source in eyes.sources]
     queries = plan(targets)
-    answered = ask(_limited(eyes.sources, workloads), queries, at=at, deadline_seconds=deadline.total_seconds())
+    answered = eyes.kept.ask(_limited(eyes.sources, workloads), queries, at=at, deadline_seconds=deadline.total_seconds())
     answers = {query: _answer(answer) for query, answer in answered.items()}
     live = {ref: _live(workload) for ref, workload in workloads.items()}
     readings = derive(targets, answers, live, at=at)

@@ -12,7 +12,7 @@ import structlog
 from autopilot.adapters.telemetry import Telemetry
 from autopilot.adapters.workers import ActWorkers, Report
 from autopilot.control.audit import Record, notable, record
-from autopilot.control.cycle import Cycled, run_all
+from autopilot.control.cycle import Cycled, propose, run_all
 from autopilot.control.scale_in import after_restart
 from autopilot.control.seen import Case, Seen
 from autopilot.daemon.board import Board
@@ -110,7 +110,7 @@ class Daemon:
         fleets = [(entry.fleet, entry.policy) for entry in book.entries]
         sight = look(fleets, rim.eyes, at=wall.timestamp(), deadline=self._settings.interval / 2)
         cases = self._cases(book, sight, back, now=now, wall=wall)
-        results = run_all(list(cases.values()), book.budgets)
+        results = self._decide(cases, book)
         saved = self._save(cases, results, now=now)
         records = [self._record(book, cases[ref], cycled, grant) for ref, (cycled, grant) in saved.items()]
         self._act(cases, saved)
@@ -140,6 +140,14 @@ class Daemon:
             self._seen_before.add(ref)
             cases[ref] = Case(entry.fleet, entry.policy, self._memory(ref, entry, now), seen)
         return cases
+
+    def _decide(self, cases: Mapping[FleetRef, Case], book: Book) -> dict[FleetRef, tuple[Cycled, int | None]]:
+        """Decide for all fleets. A defect that one fleet's story meets leaves that fleet as it is, and the others served."""
+        try:
+            return run_all(list(cases.values()), book.budgets)
+        except Exception:
+            log.exception("decision_failed")
+            return run_all([case for case in cases.values() if _decidable(case)], book.budgets)
 
     def _memory(self, ref: FleetRef, entry: Entry, now: LogicalTime) -> Memory:
         known = self._memories.get(ref)
@@ -215,6 +223,15 @@ class Daemon:
         with self._one_at_a_time, contextlib.suppress(StateLost):
             self._rim.store.save(self._memories, running=self.now())
         log.info("stopped", operations_finished=ended)
+
+
+def _decidable(case: Case) -> bool:
+    try:
+        propose(case)
+    except Exception:
+        log.exception("fleet_left_out", fleet=str(case.fleet.ref))
+        return False
+    return True
 
 
 def _woken(memory: Memory) -> Memory:

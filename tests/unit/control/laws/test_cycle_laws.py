@@ -25,7 +25,7 @@ def any_story(examples: int) -> settings:
     return settings(max_examples=DEEP or examples, deadline=None, suppress_health_check=slow, derandomize=not DEEP)
 
 
-@any_story(24)
+@any_story(14)
 @given(story=stories())
 def test_no_story_breaks_a_law(story: Story) -> None:
     life = Life(story).live(tail=300)
@@ -33,7 +33,7 @@ def test_no_story_breaks_a_law(story: Story) -> None:
     assert broken_by(life.records, story.numbers.policy()) == []
 
 
-@any_story(8)
+@any_story(5)
 @given(story=stories())
 def test_every_story_ends_with_nothing_open_and_nobody_out_of_traffic(story: Story) -> None:
     life = Life(story).live()
@@ -41,7 +41,7 @@ def test_every_story_ends_with_nothing_open_and_nobody_out_of_traffic(story: Sto
     assert what_is_open(life) == {}
 
 
-@any_story(6)
+@any_story(4)
 @given(story=stories(calm=True), pick=st.integers(0, 1000), cut=st.sampled_from(["deciding", "saving", "acting"]))
 def test_a_story_cut_after_any_effect_ends_as_the_uncut_one(story: Story, pick: int, cut: str) -> None:
     uncut = Life(replace(story, numbers=replace(story.numbers, mode=Mode.ACT))).live()
