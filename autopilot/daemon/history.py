@@ -11,7 +11,10 @@ import structlog
 from autopilot.control.audit import Documents, Record, notable
 from autopilot.control.codec import encode
 from autopilot.control.story import StoryLine, story_of
+from autopilot.domain.decisions import Hold
 from autopilot.domain.logical_time import LogicalTime
+from autopilot.domain.reasons import Reason
+from autopilot.domain.verbs import Verb
 from autopilot.domain.workloads import FleetRef
 from autopilot.policy.book import Book
 from autopilot.ports import Journal, Line
@@ -38,6 +41,7 @@ class History:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._kept_at: dict[FleetRef, LogicalTime] = {}
+        self._reasons: dict[FleetRef, tuple[tuple[Verb, Reason], ...]] = {}
         self._documents: set[str] = set()
         self._lock = threading.Lock()
         self._told: deque[Told] = deque(maxlen=TOLD)
@@ -59,7 +63,10 @@ class History:
 
     def _worth_keeping(self, record: Record) -> bool:
         kept = self._kept_at.get(record.fleet)
-        return kept is None or notable(record) or record.seen.now - kept >= QUIET_EVERY
+        reasons = tuple((hold.verb, hold.reason) for hold in record.decisions if isinstance(hold, Hold))
+        changed = reasons != self._reasons.get(record.fleet)
+        self._reasons[record.fleet] = reasons
+        return kept is None or changed or notable(record) or record.seen.now - kept >= QUIET_EVERY
 
     def _remember_documents(self, book: Book, record: Record) -> None:
         if record.documents in self._documents:
