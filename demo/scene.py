@@ -94,8 +94,9 @@ def _next(scene: Scene, now: float) -> Scene:
 
 def _hopeless(scene: Scene) -> str | None:
     """What can no longer come, before its time is up."""
-    if scene.phase.name == "verified" and scene.facts.closed_at is not None and scene.facts.verdict != "helped":
-        return f"{scene.phase.awaits}: the verdict is {scene.facts.verdict}"
+    closed, verdict = scene.facts.closed_at is not None, scene.facts.verdict
+    if closed and (scene.phase.name == "action" or (scene.phase.name == "verified" and verdict != "helped")):
+        return f"{scene.phase.awaits}: the remediation ended before that with the verdict {verdict}"
     if scene.phase.name == "calm" and scene.facts.present > 1:
         return f"calm at {pacing.EASY_RATE:g} requests/s: a second replica was asked for already"
     return None

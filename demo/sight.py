@@ -141,7 +141,10 @@ def attempts_of(remediation: Mapping[str, Any]) -> tuple[Attempt, ...]:
 
 def told_of(answer: Mapping[str, Any]) -> tuple[Told, ...]:
     """Read the lines out of /api/v1/story."""
-    return tuple(Told(one["number"], datetime.fromisoformat(one["wall"]).timestamp(), one["event"], one["text"]) for one in answer["lines"])
+    return tuple(
+        Told(one["number"], datetime.fromisoformat(one["wall"]).timestamp(), one["event"], " ".join(one["text"].split()))
+        for one in answer["lines"]
+    )
 
 
 def latency_of_buckets(answer: Mapping[str, Any]) -> Latency:

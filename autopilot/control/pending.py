@@ -12,6 +12,7 @@ from autopilot.domain.scaling import Bar, LevelState, ProvenLoad, ScalingLaw
 from autopilot.domain.workloads import PENDING_STATES, Replica, ReplicaState
 
 UNMEASURED = timedelta(minutes=10)  # while no start-up of the template was measured
+AT_LEAST = timedelta(minutes=1)  # twice a start of seconds would fail when several load at once, or the disk is busy
 FIRST_REST = timedelta(minutes=5)
 LONGEST_REST = timedelta(hours=1)
 
@@ -36,7 +37,7 @@ def start_within(law: ScalingLaw, proven: ProvenLoad) -> timedelta:
         return UNMEASURED
     ranked = sorted(proven.load_seconds)
     p99 = ranked[ceil(0.99 * len(ranked)) - 1]
-    return timedelta(seconds=2.0 * p99)
+    return max(AT_LEAST, timedelta(seconds=2.0 * p99))
 
 
 def advance_pending(state: LevelState, view: LevelView) -> LevelState:

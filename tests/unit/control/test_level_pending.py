@@ -38,6 +38,10 @@ def test_automatic_start_within_is_twice_the_p99_of_the_measured_load_times() ->
     assert start_within(ScalingLaw(()), proven) == timedelta(seconds=100)
 
 
+def test_automatic_start_within_is_a_minute_at_least() -> None:
+    assert start_within(ScalingLaw(()), ProvenLoad("t", load_seconds=(5.0,))) == MINUTE
+
+
 def test_start_within_is_ten_minutes_while_no_start_was_measured() -> None:
     assert start_within(ScalingLaw(()), ProvenLoad("t")) == timedelta(minutes=10)
 

@@ -72,6 +72,12 @@ def test_a_verdict_other_than_helped_ends_the_wait_when_the_ladder_is_over() -> 
     assert told(SCALE, *LANDED, over).missed is not None
 
 
+def test_a_replica_that_never_came_is_not_waited_for_to_the_end() -> None:
+    over = Sight(70.0, fleet(70.0, SERVING), story=(line(3, 70.0, "remediation_closed"),), attempts=(attempt("error"),))
+
+    assert told(SCALE, *LANDED[:4], over).missed is not None
+
+
 def test_a_look_that_saw_nothing_changes_nothing_but_the_time() -> None:
     scene = told(SCALE, *LANDED)
 

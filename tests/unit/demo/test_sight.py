@@ -88,3 +88,9 @@ def test_a_story_line_knows_its_moment() -> None:
     line = {"number": 3, "wall": "1970-01-01T00:00:05Z", "fleet": "demo/chat", "event": "alert_firing", "text": "", "remediation": ""}
 
     assert told_of({"newest": 3, "lines": [line]})[0].wall == 5.0
+
+
+def test_a_story_line_is_one_line_whatever_it_quotes() -> None:
+    line = {"number": 3, "wall": "1970-01-01T00:00:05Z", "event": "step_ended", "text": "never ready; its log:\nloading\n"}
+
+    assert told_of({"newest": 3, "lines": [line]})[0].text == "never ready; its log: loading"
