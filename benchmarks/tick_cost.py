@@ -8,6 +8,7 @@ series; loading them takes half a minute and some 2 GiB of memory for 1,000 flee
 
 import argparse
 import gc
+import logging
 import os
 import platform
 import time
@@ -18,6 +19,8 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+
+import structlog
 
 from autopilot.adapters.journal import Retention, open_journal
 from autopilot.adapters.prometheus import PrometheusSource
@@ -116,6 +119,7 @@ def main() -> None:
     """Load, tick, print."""
     asked = _arguments()
     gc.set_threshold(GC_THRESHOLD)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     binaries = any_binaries()
     world = ManyFleets(asked.fleets, asked.replicas)
     server = PrometheusServer(binaries, flags=("--query.max-samples=200000000",))
