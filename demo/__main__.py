@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -146,9 +147,11 @@ class Play:
     def _take_down(self) -> None:
         for what in self._stage.fall(in_a_hurry=self._signals.hurry):
             hint = " (again Ctrl-C: at once)" if self._signals.numbers and not self._signals.hurry() else ""
-            self._teller.waits(f"taking down: waiting for {what}{hint}", time.time())
+            with suppress(OSError):  # a terminal or a pipe that is gone must not keep anything running
+                self._teller.waits(f"taking down: waiting for {what}{hint}", time.time())
             time.sleep(WAIT_SECONDS)
-        self._teller.close()
+        with suppress(OSError):
+            self._teller.close()
 
 
 def main() -> int:
@@ -164,6 +167,9 @@ def main() -> int:
         return _play(SCENARIOS[asked.scenario], console, as_json_too=asked.json)
     except DemoError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # nobody reads any more, so the demo has ended itself
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter would complain when it flushes
         return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT

@@ -16,7 +16,7 @@ from autopilot.ports import QueryFailed, QueryLate
 
 SERIES_LIMIT = 500  # a query of ours has 50 series a fleet; many more means that it groups by the wrong label
 SERIES_BYTES = 250  # of an answer, with labels of ordinary length
-LEAST_BYTES = 2**21  # 500 series with labels of 4 kB; a few of these at once are all that a server gone mad may cost
+LEAST_BYTES = 2**20  # 500 series with labels of 2 kB; a few of these at once are all that a server gone mad may cost
 READY_SECONDS = 2.0  # a server that is up answers both questions in milliseconds
 _SHOWN = 200  # characters of a query or an error that a message shows
 _HINTS: Mapping[int, str] = {

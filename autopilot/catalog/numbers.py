@@ -171,7 +171,7 @@ def _stalled(line: Line, look: Look) -> Readout:
     judged = judge(steps, look)
     gap = look.coverage.blind or standing.gap
     if gap is not None:
-        return Readout(gap, {replica.name: gap for replica in look.coverage.live})
+        return Readout(gap, dict.fromkeys(look.coverage.up, gap))
     stalled = standing.of(look.identity).keys() & judged.values.keys()
     stands, moves = (Measured(value, partial=judged.doubtful or standing.warned) for value in (1.0, 0.0))
     replicas: dict[str, Reading] = {name: stands if name in stalled else moves for name in judged.values}
@@ -184,8 +184,7 @@ def _bandwidth(line: Line, look: Look) -> Readout:
     """Memory traffic against the peak. A counter that stands at 0 in a busy replica is not switched on, not 0."""
     peak = look.peak_bandwidth
     if peak is None or peak <= 0:
-        gap = Unknown(Gap.NOT_SUPPORTED, "the peak bandwidth of this card is not known")
-        return Readout(gap, {replica.name: gap for replica in look.coverage.live})
+        return Readout(_NO_PEAK, dict.fromkeys(look.coverage.up, _NO_PEAK))
     (traffic,) = line.parts
     judged = judge(traffic, look)
     quiet = quiet_replicas(line.idleness, line.window, look)
@@ -199,6 +198,7 @@ def _bandwidth(line: Line, look: Look) -> Readout:
     return Readout(fleet, _with_silent(replicas | flat, line.parts, look))
 
 
+_NO_PEAK = Unknown(Gap.NOT_SUPPORTED, "the peak bandwidth of this card is not known")
 _FLAT = Unknown(Gap.MISSHAPEN, "the byte counters stand still while requests run: start the engine with --enable-mfu-metrics")
 
 

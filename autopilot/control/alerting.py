@@ -21,7 +21,7 @@ class Alerting:
     began: tuple[str, ...]  # names of the alerts that began to fire on this tick
     symptom_began: bool  # one with a symptom is among them
     symptom_present: bool  # an alert whose symptom is yes is pending or firing
-    blind: bool  # some alert cannot see
+    symptom_blind: bool  # an alert on what users feel cannot see
 
 
 def evaluate(case: Case) -> Alerting:
@@ -33,7 +33,8 @@ def evaluate(case: Case) -> Alerting:
     began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
     present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))
     symptom_began = any(rule.name in began and symptoms(rule.condition) for rule in rules)
-    return Alerting(alerts, began, symptom_began, present, any(alert.blind for alert in alerts))
+    blind = any(alert.blind and symptoms(rule.condition) for alert, rule in zip(alerts, rules, strict=True))
+    return Alerting(alerts, began, symptom_began, present, blind)
 
 
 def _one(rule: AlertRule, alert: Alert, seen: Seen, names: tuple[str, ...]) -> Alert:

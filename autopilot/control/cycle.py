@@ -240,6 +240,7 @@ def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: 
         bounds=bounds,
         latency=latency,
         symptom_yes=alerting.symptom_present,
+        symptom_blind=alerting.symptom_blind,
         began_firing=alerting.symptom_began,
         floor=remediation.floor if remediation is not None else None,
         remediation_open=remediation is not None,
@@ -248,7 +249,7 @@ def _with_level(proposal: Proposal, policy: Policy, alerting: Alerting, bounds: 
     level = advance_level(memory.level, view)
     drain = law.scale_in.drain_within if law.scale_in is not None else None
     grown = level.move.to if isinstance(level.move, Grow) else 0
-    quiet = not alerting.symptom_present and latency is not Truth.YES and remediation is None
+    quiet = not (alerting.symptom_present or alerting.symptom_blind) and latency is not Truth.YES and remediation is None
     calm = quiet and level.needed is not None
     outlook = Outlook(wanted=max(level.needed or 0, grown), calm=calm, drain_within=drain)
     return replace(proposal, memory=replace(memory, level=level.state, now=case.seen.now), level=level, outlook=outlook)

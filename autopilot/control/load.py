@@ -18,8 +18,8 @@ class LevelView:
 
     `bounds` are those in force now, open windows resolved. `latency` says whether any latency leaf of the policy's
     alerts is yes: unknown where the policy has none, or every load would count as proven. `symptom_yes`
-    says that an alert with a yes symptom is pending or firing, `began_firing` that a symptom alert began to
-    fire on this very tick. `floor` belongs to an open remediation. `foreign_zero` says that another hand set
+    says that an alert with a yes symptom is pending or firing, `symptom_blind` that one cannot see,
+    `began_firing` that one began to fire on this very tick. `floor` belongs to an open remediation. `foreign_zero` says that another hand set
     the count of 0 that is there.
     """
 
@@ -30,6 +30,7 @@ class LevelView:
     bounds: Bounds
     latency: Truth
     symptom_yes: bool = False
+    symptom_blind: bool = False
     began_firing: bool = False
     floor: int | None = None
     remediation_open: bool = False

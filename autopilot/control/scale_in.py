@@ -103,6 +103,10 @@ def _something_unknown(letting: Letting) -> Kept | None:
     return Kept(Reason.BLIND, f"something was unknown on the last {run} ticks") if run else None
 
 
+def _symptom_blind(letting: Letting) -> Kept | None:
+    return Kept(Reason.BLIND, "an alert on what users feel cannot see") if letting.view.symptom_blind else None
+
+
 def _symptom(letting: Letting) -> Kept | None:
     return Kept(Reason.SYMPTOM) if letting.view.symptom_yes else None
 
@@ -140,6 +144,7 @@ OBJECTIONS: tuple[Callable[[Letting], Kept | None], ...] = (
     _blind,
     _good_unknown,
     _something_unknown,
+    _symptom_blind,
     _symptom,
     _remediation_open,
     _not_stable,

@@ -88,6 +88,5 @@ def test_a_broken_latency_is_said_to_be_absent(seen: Silence) -> None:
     assert "absent" in seen.gaps["mute"]
 
 
-@pytest.mark.xfail(strict=True, reason="a blind alert does not hold scale-in: design.md §5 does not ask for it, law 1 and T2 C do")
 def test_a_fleet_whose_latency_is_broken_keeps_what_it_has(seen: Silence) -> None:
     assert seen.desired["mute"] == 2
