@@ -37,7 +37,7 @@ integration:
 	timeout 600 $(BIN)/python -m pytest tests/integration
 
 e2e:                             ## real vLLM, real Prometheus, a real router
-	timeout 900 $(BIN)/python -m pytest tests/e2e
+	timeout 1200 $(BIN)/python -m pytest tests/e2e
 
 bench: install                   ## what a tick costs with 1,000 fleets, and the scaling law beside its peers
 	$(BIN)/python -m benchmarks.tick_cost

@@ -1,6 +1,7 @@
 """Answers that are used again for a while: what changes with a rollout only need not be asked every few seconds."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, Protocol, TypeVar
 
@@ -21,27 +22,35 @@ class KeptQuery(Query, Protocol):
 Q = TypeVar("Q", bound=KeptQuery)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer of Unix time `at`."""
+
+    answer: Answer | QueryFailed
+    at: float
+    keep: timedelta
+
+    def good(self, now: float) -> bool:
+        """Whether it may be used again. Not by a clock that was set back: nobody knows how old it is then."""
+        return 0 <= now - self.at < self.keep.total_seconds()
+
+
 class KeptAnswers(Generic[Q]):
     """Asks what is not known already. For one thread at a time."""
 
     def __init__(self) -> None:
-        self._kept: dict[Q, tuple[float, Answer]] = {}
+        self._kept: dict[Q, _Kept] = {}
 
     def ask(
         self, sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float
     ) -> Mapping[Q, Answer | QueryFailed]:
         """As `queries.ask`. A failure, and an answer with warnings, is never used again."""
         asked = dict.fromkeys(queries)
-        known = {query: kept for query in asked if (kept := self._kept.get(query)) is not None and 0 <= at - kept[0] < _seconds(query)}
+        known = {query: kept for query, kept in self._kept.items() if query in asked and kept.good(at)}
         fresh = ask(sources, [query for query in asked if query not in known], at=at, deadline_seconds=deadline_seconds)
-        whole = {query: (at, answer) for query, answer in fresh.items() if _may_be_kept(query, answer) and isinstance(answer, Answer)}
-        self._kept = known | whole
-        return {query: known[query][1] if query in known else fresh[query] for query in asked}
+        self._kept = known | {query: _Kept(answer, at, query.keep) for query, answer in fresh.items() if query.keep and _is_whole(answer)}
+        return {query: known[query].answer if query in known else fresh[query] for query in asked}
 
 
-def _seconds(query: KeptQuery) -> float:
-    return query.keep.total_seconds()
-
-
-def _may_be_kept(query: KeptQuery, answer: Answer | QueryFailed) -> bool:
-    return query.keep > timedelta(0) and isinstance(answer, Answer) and not answer.warnings
+def _is_whole(answer: Answer | QueryFailed) -> bool:
+    return isinstance(answer, Answer) and not answer.warnings

@@ -184,7 +184,7 @@ def _bandwidth(line: Line, look: Look) -> Readout:
     """Memory traffic against the peak. A counter that stands at 0 in a busy replica is not switched on, not 0."""
     peak = look.peak_bandwidth
     if peak is None or peak <= 0:
-        return Readout(_NO_PEAK, dict.fromkeys(look.coverage.up, _NO_PEAK))
+        return Readout(_NO_PEAK, {})  # of the fleet, and of no replica more than of another
     (traffic,) = line.parts
     judged = judge(traffic, look)
     quiet = quiet_replicas(line.idleness, line.window, look)

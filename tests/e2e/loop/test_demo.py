@@ -34,10 +34,3 @@ def test_a_breach_is_answered_verified_and_given_back_without_one_failed_request
     assert (code, summary["not_observed"]) == (0, [])
     assert summary["measured"]["verdict"] == "helped"
     assert summary["requests"]["failed"] == summary["requests"]["lost"] == 0
-
-
-def test_a_ladder_whose_first_rung_cannot_help_ends_with_people() -> None:
-    code, summary = played("ladder")
-
-    assert (code, summary["not_observed"]) == (0, [])
-    assert summary["measured"]["verdict"] in ("ineffective", "insufficient")

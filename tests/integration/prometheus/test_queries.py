@@ -120,6 +120,30 @@ def test_no_question_may_take_more_than_its_part_of_the_deadline() -> None:
     assert source.seen[0][2] <= 4.0 * PATIENCE
 
 
+def test_the_dearest_question_may_take_the_whole_deadline_while_a_worker_is_free_for_the_others() -> None:
+    source = Scripted()
+    ask({"default": source}, questions("hang", *(f"up {number}" for number in range(8))), at=NOON, deadline_seconds=0.5)
+
+    assert next(seconds for text, _, seconds in source.seen if text == "hang") > 0.5 * PATIENCE
+
+
+def test_who_takes_the_last_worker_leaves_it_to_others_in_time() -> None:
+    source = Scripted()
+    ask({"default": source}, questions(*(f"hang {number}" for number in range(4))), at=NOON, deadline_seconds=0.5)
+
+    assert min(seconds for _, _, seconds in source.seen) <= 0.5 * PATIENCE
+
+
+def test_a_sound_source_has_its_turn_when_every_worker_began_with_a_frozen_one() -> None:
+    names = [f"frozen-{number}" for number in range(4)]
+    frozen = [question for name in names for question in questions("hang 1", "hang 2", source=name)]
+    sound = questions(*map(str, range(10)), source="sound")
+    sources: dict[str, Source] = {name: Scripted() for name in (*names, "sound")}
+    answers = ask(sources, [*frozen, *sound], at=NOON, deadline_seconds=1.0)
+
+    assert [answers[question] for question in sound] == [GOOD] * 10
+
+
 def test_four_that_hang_leave_time_for_the_rest() -> None:
     asked = questions("hang 1", "hang 2", "hang 3", "hang 4", "up")
     answers = ask({"default": Scripted()}, asked, at=NOON, deadline_seconds=1.0)

@@ -41,6 +41,15 @@ def test_everything_in_the_base_set_is_read_for_every_fleet() -> None:
     assert {Need(entry.signal, entry.over) for entry in readings.entries if entry.replica is None} == BASE
 
 
+@pytest.mark.parametrize("need", sorted(BASE - {Need("ttft", MINUTE)}, key=str), ids=str)
+def test_whatever_a_policy_looks_at_replica_by_replica_is_read_so(need: Need) -> None:
+    world = World()
+    target = replace(world.target, by_replica=frozenset({need}))
+    readings = derive([target], world.answers(), {REF: world.live}, NOW)[REF]
+
+    assert set(readings.by_replica(need.signal, over=need.over)) == set(NAMES)
+
+
 @pytest.mark.parametrize(
     ("signal", "over", "expected"),
     [
