@@ -28,7 +28,7 @@ check:                           ## lint, format, types, import contracts
 	timeout 120 $(BIN)/lint-imports
 
 unit:
-	timeout 600 $(BIN)/python -m pytest tests/unit
+	timeout 600 $(BIN)/python -m pytest tests/unit tests/replay
 
 contract:
 	timeout 600 $(BIN)/python -m pytest tests/contract

@@ -208,7 +208,7 @@ def _summary(world: ManyFleets, ticks: Sequence[Ticked], naive: Ticked, *, versi
 
 
 def _version(source: PrometheusSource) -> str:
-    return _metric(source, lambda line: line.startswith("prometheus_build_info{")).partition('version="')[2].partition('"')[0]
+    return _metric(source, lambda line: line.startswith("prometheus_build_info{")).partition(',version="')[2].partition('"')[0]
 
 
 def _server_cpu(source: PrometheusSource) -> float:

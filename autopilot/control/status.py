@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Literal, assert_never
 
 from autopilot.control.audit import Record
+from autopilot.control.load import number
 from autopilot.domain.alerts import Alert
 from autopilot.domain.decisions import Act, Decision
 from autopilot.domain.memory import Memory
@@ -93,8 +94,8 @@ def summarize(record: Record, policy: Policy | None) -> FleetStatus:
         serving=len(workload.serving) if workload is not None else None,
         replicas=_replicas(workload, seen.readings),
         ttft=tuple(quantile_of(seen.readings.of("ttft", over=MINUTE), quantile) for quantile in SHOWN),
-        in_flight=_number(seen.readings.of("in_flight")),
-        request_rate=_number(seen.readings.of("request_rate", over=MINUTE)),
+        in_flight=number(seen.readings.of("in_flight")),
+        request_rate=number(seen.readings.of("request_rate", over=MINUTE)),
         alerts=_alerts(memory, policy),
         remediation=memory.remediation,
         decisions=tuple(describe(decision) for decision in record.decisions),
@@ -134,8 +135,8 @@ def _replicas(workload: Workload | None, readings: Readings) -> tuple[ReplicaSta
             name=replica.name,
             state=replica.state,
             age_seconds=replica.age.total_seconds(),
-            running=_number(readings.of("running", replica=replica.name)),
-            waiting=_number(readings.of("waiting", replica=replica.name)),
+            running=number(readings.of("running", replica=replica.name)),
+            waiting=number(readings.of("waiting", replica=replica.name)),
             message=replica.message,
         )
         for replica in (workload.replicas if workload is not None else ())
@@ -149,16 +150,6 @@ def _alerts(memory: Memory, policy: Policy | None) -> tuple[AlertStatus, ...]:
 
 def _alert(alert: Alert, severity: str, hold: timedelta) -> AlertStatus:
     return AlertStatus(alert.name, severity, alert.state, alert.blind, alert.active.total_seconds(), hold.total_seconds())
-
-
-def _number(reading: Reading) -> float | None:
-    match reading:
-        case Measured(value=value):
-            return value
-        case Idle():
-            return 0.0
-        case Unknown() | Distribution():
-            return None
 
 
 def _gaps(readings: Readings) -> tuple[str, ...]:
