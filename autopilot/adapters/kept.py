@@ -10,9 +10,6 @@ from autopilot.domain.samples import Answer
 from autopilot.ports import QueryFailed, Source
 
 
-OLDEST = 10  # times `keep`: a server that is slow for minutes is no reason to distrust what a rollout changes
-
-
 class KeptQuery(Query, Protocol):
     """A question that says for how long its answer may be used again instead of asking; zero for never."""
 
@@ -33,9 +30,9 @@ class _Kept:
     at: float
     keep: timedelta
 
-    def counts(self, now: float, *, times: int = 1) -> bool:
-        """Whether it is younger than so many times `keep`. Not by a clock that was set back: nobody knows how old it is then."""
-        return 0 <= now - self.at < times * self.keep.total_seconds()
+    def good(self, now: float) -> bool:
+        """Whether it may be used again. Not by a clock that was set back: nobody knows how old it is then."""
+        return 0 <= now - self.at < self.keep.total_seconds()
 
 
 class KeptAnswers(Generic[Q]):
@@ -47,18 +44,12 @@ class KeptAnswers(Generic[Q]):
     def ask(
         self, sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float
     ) -> Mapping[Q, Answer | QueryFailed]:
-        """As `queries.ask`; what may be kept is asked when a source has nothing else to do.
-
-        Where the source has no time for that, the old answer counts for up to ten times as long as it should.
-        A failure, and an answer with warnings, is never used again.
-        """
+        """As `queries.ask`. A failure, and an answer with warnings, is never used again."""
         asked = dict.fromkeys(queries)
-        old = {query: kept for query, kept in self._kept.items() if query in asked and kept.counts(at, times=OLDEST)}
-        due = [query for query in asked if query not in old or not old[query].counts(at)]
-        fresh = ask(sources, due, at=at, deadline_seconds=deadline_seconds, unhurried={query for query in due if query.keep})
-        self._kept = old | {query: _Kept(answer, at, query.keep) for query, answer in fresh.items() if query.keep and _is_whole(answer)}
-        heard = {query: answer for query, answer in fresh.items() if isinstance(answer, Answer) or query not in old}
-        return {query: heard[query] if query in heard else old[query].answer for query in asked}
+        known = {query: kept for query, kept in self._kept.items() if query in asked and kept.good(at)}
+        fresh = ask(sources, [query for query in asked if query not in known], at=at, deadline_seconds=deadline_seconds)
+        self._kept = known | {query: _Kept(answer, at, query.keep) for query, answer in fresh.items() if query.keep and _is_whole(answer)}
+        return {query: known[query].answer if query in known else fresh[query] for query in asked}
 
 
 def _is_whole(answer: Answer | QueryFailed) -> bool:

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from autopilot.adapters.clock import SystemClock
@@ -32,17 +32,18 @@ Q = TypeVar("Q", bound=Query)
 
 
 def ask(
-    sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float, unhurried: Container[Q] = ()
+    sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float, workers: int = WORKERS
 ) -> Mapping[Q, Answer | QueryFailed]:
     """The answer or the failure of every query, in their order, at Unix time `at`.
 
     Returns within `deadline_seconds` (+0.2 s), with QueryLate for what was not answered by then. A query may take
     all of that while a worker is free for the others, and half of it on the last one: put the dearest first.
-    The `unhurried` are put to a source that has nothing else to do. Never raises. Its threads end when their sources keep their deadlines.
+    Never raises. Its threads end when their sources keep their deadlines.
     """
     asked = dict.fromkeys(queries)
-    round_ = _Round(sources, asked, at=at, deadline_seconds=deadline_seconds, unhurried=unhurried)
-    for number in range(min(WORKERS, len(asked))):
+    workers = min(workers, len(asked))
+    round_ = _Round(sources, asked, at=at, deadline_seconds=deadline_seconds, workers=workers)
+    for number in range(workers):
         threading.Thread(target=round_.work, name=f"query {number}", daemon=True).start()
     answers = round_.wait()
     return {query: answers.get(query) or _late(query, deadline_seconds) for query in asked}
@@ -51,13 +52,11 @@ def ask(
 class _Round(Generic[Q]):
     """The queries of one call of `ask`, shared by its workers."""
 
-    def __init__(
-        self, sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float, unhurried: Container[Q]
-    ) -> None:
+    def __init__(self, sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float, workers: int) -> None:
         self._sources = sources
-        self._unhurried = unhurried
-        self._waiting = sorted(queries, key=lambda query: query in unhurried)
+        self._waiting = list(queries)
         self._total = len(self._waiting)
+        self._workers = workers
         self._busy: Counter[str] = Counter()
         self._late: Counter[str] = Counter()
         self._answers: dict[Q, Answer | QueryFailed] = {}
@@ -71,7 +70,6 @@ class _Round(Generic[Q]):
         with self._news:
             self._news.wait_for(lambda: len(self._answers) == self._total, timeout=self._seconds)
             self._waiting.clear()
-            self._news.notify_all()
             return dict(self._answers)
 
     def work(self) -> None:
@@ -91,18 +89,13 @@ class _Round(Generic[Q]):
         A frozen source cannot hold all workers while another has work.
         """
         with self._news:
-            while self._waiting:
-                ready = [query for query in self._waiting if query not in self._unhurried or not self._busy[query.source]]
-                if ready:
-                    return self._taken(min(ready, key=lambda query: (self._late[query.source], self._busy[query.source])))
-                self._news.wait()
-            return None
-
-    def _taken(self, query: Q) -> tuple[Q, float]:
-        self._waiting.remove(query)
-        on_the_last = self._busy.total() >= min(WORKERS, self._total) - 1
-        self._busy[query.source] += 1
-        return query, self._seconds * (PATIENCE if on_the_last else 1.0)
+            if not self._waiting:
+                return None
+            query = min(self._waiting, key=lambda query: (self._late[query.source], self._busy[query.source]))
+            self._waiting.remove(query)
+            last = self._busy.total() >= self._workers - 1
+            self._busy[query.source] += 1
+            return query, self._seconds * (PATIENCE if last else 1.0)
 
     def _ask(self, query: Q, patience: float) -> Answer | QueryFailed:
         source = self._sources.get(query.source)

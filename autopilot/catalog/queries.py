@@ -146,9 +146,12 @@ class Group:
 
 
 def plan(targets: Sequence[Target]) -> tuple[Query, ...]:
-    """The queries that answer what these fleets need, whole histograms first: they take a server longest."""
+    """The queries that answer what these fleets need, in the order to ask them.
+
+    Whole histograms first: they take a server longest. Last what may be kept: it can best wait for the next tick.
+    """
     found = dict.fromkeys(query for group in groups(targets) for query in group.queries().values())
-    return tuple(sorted(found, key=lambda query: query.series.split is not series.Split.EDGE))
+    return tuple(sorted(found, key=lambda query: (query.keep, query.series.split is not series.Split.EDGE)))
 
 
 def groups(targets: Iterable[Target]) -> tuple[Group, ...]:

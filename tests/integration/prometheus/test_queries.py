@@ -134,30 +134,6 @@ def test_who_takes_the_last_worker_leaves_it_to_others_in_time() -> None:
     assert min(seconds for _, _, seconds in source.seen) <= 0.5 * PATIENCE
 
 
-def test_what_is_not_urgent_is_asked_when_its_source_has_nothing_else_to_do() -> None:
-    source = Scripted()
-    asked = questions("later", *(f"pause {number}" for number in range(6)))
-    answers = ask({"default": source}, asked, at=NOON, deadline_seconds=5.0, unhurried={asked[0]})
-
-    assert source.seen[-1][0] == "later"
-    assert list(answers.values()) == [GOOD] * 7
-
-
-def test_what_is_not_urgent_does_not_wait_for_another_source() -> None:
-    frozen, sound = questions("hang", source="frozen"), questions("up", "later", source="sound")
-    sources: dict[str, Source] = {"frozen": Scripted(), "sound": Scripted()}
-    answers = ask(sources, [*frozen, *sound], at=NOON, deadline_seconds=0.5, unhurried={sound[1]})
-
-    assert answers[sound[1]] == GOOD
-
-
-def test_what_is_not_urgent_is_late_when_its_source_hangs() -> None:
-    asked = questions("hang", "later")
-    answers = ask({"default": Scripted()}, asked, at=NOON, deadline_seconds=0.3, unhurried={asked[1]})
-
-    assert isinstance(answers[asked[1]], QueryLate)
-
-
 def test_a_sound_source_has_its_turn_when_every_worker_began_with_a_frozen_one() -> None:
     names = [f"frozen-{number}" for number in range(4)]
     frozen = [question for name in names for question in questions("hang 1", "hang 2", source=name)]

@@ -13,7 +13,6 @@ NOON = 1_772_452_800.0
 MINUTE = timedelta(minutes=1)
 WHOLE = Answer((Sample({}, 1.0, NOON),))
 HALF = Answer((Sample({}, 1.0, NOON),), ("a store did not answer",))
-FAILED = QueryFailed("it was not answered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +75,7 @@ def test_what_says_nothing_about_keeping_is_asked_every_time() -> None:
     assert source.asked == ["up", "up"]
 
 
-@pytest.mark.parametrize(("second", "expected"), [(60.0, WHOLE), (599.0, WHOLE), (600.0, FAILED)], ids=["due", "old", "too-old"])
-def test_an_old_answer_counts_while_there_is_no_new_one(second: float, expected: Answer | QueryFailed) -> None:
-    kept, source = KeptAnswers[Question](), Counting([WHOLE, FAILED])
-    kept.ask({"default": source}, [Question("edges")], at=NOON, deadline_seconds=5.0)
-
-    assert kept.ask({"default": source}, [Question("edges")], at=NOON + second, deadline_seconds=5.0) == {Question("edges"): expected}
-
-
-def test_an_old_answer_is_no_reason_to_ask_less_often() -> None:
-    source = Counting([WHOLE, FAILED])
-    asked_at([0, 60, 65, 70], source, Question("edges"))
-
-    assert len(source.asked) == 3
-
-
-@pytest.mark.parametrize("answer", [HALF, FAILED], ids=["half-answered", "failed"])
+@pytest.mark.parametrize("answer", [HALF, QueryFailed()], ids=["half-answered", "failed"])
 def test_an_answer_that_is_not_whole_is_asked_for_again(answer: Answer | QueryFailed) -> None:
     source = Counting([answer])
     asked_at([0, 5, 10], source, Question("edges"))

@@ -33,10 +33,12 @@ def test_a_thousand_fleets_that_share_a_rich_policy_are_read_with_at_most_25_que
     assert len(plan([target(f"fleet-{number}", needs=SHARED) for number in range(1000)])) <= 25
 
 
-def test_whole_histograms_are_asked_first() -> None:
-    edges = [query.labels[-1] == "le" for query in plan([target(needs=SHARED), target("code", scrape=timedelta(seconds=30))])]
+def test_whole_histograms_are_asked_first_and_what_may_be_kept_last() -> None:
+    queries = plan([target(needs=SHARED), target("code", scrape=timedelta(seconds=30))])
+    whole = [query for query in queries if query.labels[-1] == "le" and not query.keep]
+    kept = [query for query in queries if query.keep]
 
-    assert edges == sorted(edges, reverse=True)
+    assert (list(queries[: len(whole)]), list(queries[-len(kept) :])) == (whole, kept)
 
 
 def test_two_needs_on_one_series_are_one_query() -> None:
