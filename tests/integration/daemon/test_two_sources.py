@@ -126,7 +126,8 @@ def _frozen(site: Site, server: PrometheusServer) -> tuple[Seen, bool, float]:
         grown = site.grows("good", to=2)
         seen = _watched(site)
         late = _late_ticks(site) - late
-    site.play(CALM, "good")
+        for fleet in ("good", "odd"):
+            site.play(CALM, fleet)  # before it thaws: what is seen to be idle may shrink
     return seen, grown, late
 
 
