@@ -10,7 +10,7 @@ from typing import Protocol
 
 from autopilot.domain.memory import Memory
 from autopilot.domain.operations import Cordon, SetReplicas, Tell, Uncordon
-from autopilot.domain.samples import Answer
+from autopilot.domain.samples import Answer, Build, Track
 from autopilot.domain.workloads import FleetRef, Observation
 
 
@@ -80,6 +80,40 @@ class Source(Protocol):
 
     def ready(self) -> bool:
         """Whether it answers queries now. Never raises."""
+        ...
+
+
+class SourceFacts(Protocol):
+    """What a Prometheus server tells about itself and its labels; for people who set things up, never asked by the loop.
+
+    Every call ends within `deadline_seconds` (+0.2 s) and raises QueryLate or QueryFailed.
+    """
+
+    def build(self, *, deadline_seconds: float) -> Build:
+        """Its product and version."""
+        ...
+
+    def now(self, *, deadline_seconds: float) -> float:
+        """Its own clock, in Unix seconds, while it answered."""
+        ...
+
+    def label_names(self, matching: str, *, since: float, deadline_seconds: float) -> tuple[str, ...]:
+        """The labels of the series that a selector matches and that have samples after Unix time `since`."""
+        ...
+
+    def label_values(self, label: str, matching: str, *, since: float, deadline_seconds: float) -> tuple[str, ...]:
+        """The values of one label on those series."""
+        ...
+
+
+class Past(Protocol):
+    """What a Prometheus server remembers."""
+
+    def between(self, query: str, *, start: float, end: float, step_seconds: float, deadline_seconds: float) -> tuple[Track, ...]:
+        """The query at every step from `start` to `end`, Unix seconds, both included.
+
+        Ends within `deadline_seconds` (+0.2 s). Raises QueryLate or QueryFailed.
+        """
         ...
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "run": Mounted("autopilot.cli.run", "run", "The daemon, until SIGTERM."),
     "check": Mounted("autopilot.cli.check", "check", "Would these files load? What is wrong where?"),
     "schema": Mounted("autopilot.cli.schema", "schema", "The JSON Schema of every kind of file."),
+    "doctor": Mounted("autopilot.cli.doctor", "doctor", "Would it work in this world? What is wrong, and what to do."),
     "plan": Mounted("autopilot.cli.plan", "plan", "What would be done now, without doing it."),
     "status": Mounted("autopilot.cli.status", "status", "Every fleet as of the daemon's last tick."),
     "explain": Mounted("autopilot.cli.explain", "explain", "What was seen, done and held back, and why."),

@@ -65,7 +65,7 @@ def _assemble(config: DaemonConfig, opened: ExitStack) -> Assembled:
     telemetry = Telemetry(lambda: board.age(now=began + clock.running()) or clock.running())
     kept = open_journal(config.journal, Retention(age=config.audit.retain), on_failure=_journal_failed(telemetry))
     opened.callback(kept.journal.close)
-    notifier = QueueNotifier(_receivers(config), clock, telemetry.notification_undelivered)
+    notifier = QueueNotifier(receivers_of(config), clock, telemetry.notification_undelivered)
     notifier.start()
     opened.callback(notifier.stop, timedelta(seconds=5))
     local = _local(config, clock, opened)
@@ -131,7 +131,8 @@ def _http(auth: Auth | None, tls: Tls) -> HttpOptions:
     return HttpOptions(ca_file=Path(tls.ca_file) if tls.ca_file else None, bearer_file=bearer, basic=basic)
 
 
-def _receivers(config: DaemonConfig) -> dict[str, Deliver]:
+def receivers_of(config: DaemonConfig) -> dict[str, Deliver]:
+    """Where messages for people go, by the receiver's name."""
     return {name: _receiver(name, receiver) for name, receiver in config.receivers.items()}
 
 

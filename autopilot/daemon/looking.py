@@ -48,7 +48,7 @@ class Sight:
 def look(fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float, deadline: timedelta) -> Sight:
     """Observe every fleet at Unix time `at`. Whatever does not answer within `deadline` is unknown."""
     workloads = {fleet.ref: eyes.backends[fleet.backend].observe(fleet.ref) for fleet, _ in fleets if fleet.backend in eyes.backends}
-    targets = [_target(fleet, policy, eyes) for fleet, policy in fleets if fleet.source in eyes.sources]
+    targets = [target_of(fleet, policy, eyes) for fleet, policy in fleets if fleet.source in eyes.sources]
     queries = plan(targets)
     answered = eyes.kept.ask(_limited(eyes.sources, workloads), queries, at=at, deadline_seconds=deadline.total_seconds())
     answers = {query: _answer(answer) for query, answer in answered.items()}
@@ -64,7 +64,8 @@ def _limited(sources: Mapping[str, Source], workloads: Mapping[FleetRef, Observa
     return {name: source.limited(series) if isinstance(source, PrometheusSource) else source for name, source in sources.items()}
 
 
-def _target(fleet: Fleet, policy: Policy | None, eyes: Eyes) -> Target:
+def target_of(fleet: Fleet, policy: Policy | None, eyes: Eyes) -> Target:
+    """What is asked about a fleet each tick. Its source must be one of the eyes'."""
     needs = frozenset(Need(signal, over) for signal, over in signals_needed(policy))
     if learns(fleet):
         needs |= {Need(SIGNAL, OVER)}

@@ -38,7 +38,7 @@ def planned(config: DaemonConfig, book: Book) -> tuple[Planned, ...]:
     """One look, one decision for every fleet. Raises StateLost when the memory cannot be read."""
     clock = SystemClock()
     state = read_state(Path(config.state), CODEC)
-    eyes = eyes_of(config, _backends(config, book, clock))
+    eyes = eyes_of(config, recorded_backends(config, book, clock))
     wall = clock.wall()
     fleets = [(entry.fleet, entry.policy) for entry in book.entries]
     sight = look(fleets, eyes, at=wall.timestamp(), deadline=config.interval / 2)
@@ -61,7 +61,8 @@ def planned(config: DaemonConfig, book: Book) -> tuple[Planned, ...]:
     return tuple(_planned(case, results[case.fleet.ref][0]) for case in cases)
 
 
-def _backends(config: DaemonConfig, book: Book, clock: SystemClock) -> dict[str, Backend]:
+def recorded_backends(config: DaemonConfig, book: Book, clock: SystemClock) -> dict[str, Backend]:
+    """Every backend as its records show it, for whoever may look and not touch."""
     if config.local is None:
         return {}
     fleets = tuple(local_fleets((entry.fleet for entry in book.entries), version=installed_version(config.local.launch)))

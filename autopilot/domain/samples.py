@@ -21,3 +21,17 @@ class Answer(NamedTuple):
 
     samples: tuple[Sample, ...]
     warnings: tuple[str, ...] = ()
+
+
+class Track(NamedTuple):
+    """One series of a range query: its labels and (Unix seconds, value), in order, at the steps that have a value."""
+
+    labels: Mapping[str, str]
+    points: tuple[tuple[float, float], ...]
+
+
+class Build(NamedTuple):
+    """Which server answers: `Prometheus` `2.42.0`. Either may be empty where it does not say."""
+
+    product: str
+    version: str

@@ -22,12 +22,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Book:
-    """Everything in force. `problems` are those of the newest files, as they are shown to people."""
+    """Everything in force. `problems` are those of the newest files, as they are shown to people.
+
+    `strays` are good policies that rule no fleet.
+    """
 
     entries: tuple[Entry, ...] = ()
     budgets: tuple[GpuBudget, ...] = ()
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    strays: tuple[FleetRef, ...] = ()
     by_fleet: dict[FleetRef, Entry] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

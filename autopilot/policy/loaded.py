@@ -123,9 +123,11 @@ def _documents_of(pairs: tuple[Pair, ...], pools: tuple[GpuBudget, ...], before:
 
 def book_of(loaded: Loaded) -> Book:
     """What is in force, as the daemon works with it."""
+    ruling = {pair.policy.ref for pair in loaded.pairs if pair.policy is not None}
     return Book(
         entries=tuple(Entry(pair.fleet, pair.policy) for pair in loaded.pairs),
         budgets=loaded.pools,
         problems=tuple(str(problem) for problem in loaded.problems),
         warnings=tuple(str(warning) for warning in loaded.warnings),
+        strays=tuple(policy.ref for policy in loaded.policies if policy.ref not in ruling),
     )

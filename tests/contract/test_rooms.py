@@ -30,6 +30,7 @@ PLANTED = [
     ("storeys", "autopilot/policy/planted.py", "import autopilot.daemon"),
     ("rim", "autopilot/adapters/planted.py", "from autopilot.control import codec"),
     ("sight", "autopilot/control/planted.py", "from autopilot.ports import Source"),
+    ("doctor", "autopilot/doctor/planted.py", "from autopilot.adapters.http import HttpClient"),
     ("demo", "demo/planted.py", "import autopilot.domain.signals"),
     ("product", "autopilot/adapters/planted.py", "import demo"),
     ("product", "autopilot/adapters/planted.py", "import vllm"),
