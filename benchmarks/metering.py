@@ -11,9 +11,8 @@ from pathlib import Path
 from autopilot.adapters.kept import KeptAnswers
 from autopilot.catalog.queries import Query
 from autopilot.control.audit import Record
-from autopilot.daemon.board import Board
+from autopilot.daemon.board import Board, Tick
 from autopilot.daemon.history import History
-from autopilot.daemon.looking import Sight
 from autopilot.domain.logical_time import LogicalTime
 from autopilot.domain.memory import Memory
 from autopilot.domain.samples import Answer
@@ -100,11 +99,11 @@ class MeteredBoard(Board):
         super().__init__()
         self._meter = meter
 
-    def post(self, book: Book, records: Sequence[Record], sight: Sight, *, wall: datetime, now: LogicalTime) -> None:
+    def post(self, book: Book, tick: Tick, *, wall: datetime, now: LogicalTime) -> None:
         """Post."""
         with self._meter.part("show"):
-            super().post(book, records, sight, wall=wall, now=now)
-        self._meter.histograms = sum(isinstance(one.of("ttft", over=MINUTE), Distribution) for one in sight.readings.values())
+            super().post(book, tick, wall=wall, now=now)
+        self._meter.histograms = sum(isinstance(one.of("ttft", over=MINUTE), Distribution) for one in tick.sight.readings.values())
 
 
 def resident_megabytes() -> float:

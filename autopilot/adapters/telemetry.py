@@ -44,7 +44,7 @@ class Telemetry:
 
     def __init__(self, tick_age: Callable[[], timedelta]) -> None:
         self._registry = CollectorRegistry()
-        self._fleets, self._policies = _SeriesByRef(), _SeriesByRef()
+        self._fleets, self._policies, self._ruling = _SeriesByRef(), _SeriesByRef(), _SeriesByRef()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
         self._add_loop(tick_age)
@@ -81,8 +81,18 @@ class Telemetry:
 
     def alerts_of(self, fleet: FleetRef, names: frozenset[str]) -> None:
         """These are all the alerts that the fleet has: the series of others stop."""
-        for metric in (self._alert_state, self._blind):
+        for metric in (self._alert_state, self._blind, self._alert_inert):
             self._fleets.keep(metric, fleet, names)
+
+    def alert_inert(self, fleet: FleetRef, alert: str, *, inert: bool) -> None:
+        """Whether an alert asks for what was never there."""
+        self._fleets.series(self._alert_inert, fleet, alert).set(inert)
+
+    def policies_inert(self, policies: Mapping[FleetRef, bool]) -> None:
+        """Every policy there is, and whether it does nothing, or not all it says; the series of others stop."""
+        self._ruling.keep_fleets(frozenset(policies))
+        for ref, inert in policies.items():
+            self._ruling.series(self._policy_inert, ref).set(inert)
 
     def verdict(self, fleet: FleetRef, verb: Verb, verdict: Verdict) -> None:
         """A step was judged."""
@@ -151,6 +161,9 @@ class Telemetry:
         self._blind = Gauge(
             "autopilot_slo_blind", "1 while an alert cannot be evaluated and keeps its state.", [*_OF_FLEET, "alert"], registry=own
         )
+        self._alert_inert = Gauge(
+            "autopilot_alert_inert", "1 while nothing that an alert asks for was ever seen.", [*_OF_FLEET, "alert"], registry=own
+        )
         self._verdicts = Counter("autopilot_verdicts", "Steps judged.", [*_OF_FLEET, "verb", "verdict"], registry=own)
 
     def _add_rim(self) -> None:
@@ -160,6 +173,12 @@ class Telemetry:
             "autopilot_config_last_reload_successful", "1 when every policy file could be read the last time.", registry=own
         )
         self._policy = Gauge("autopilot_policy_info", "Policies in force.", ["namespace", "policy", "hash"], registry=own)
+        self._policy_inert = Gauge(
+            "autopilot_policy_inert",
+            "1 for a policy that matches no fleet, or an alert of which asks for what was never seen.",
+            ["namespace", "policy"],
+            registry=own,
+        )
         self._journal_failures = Counter("autopilot_journal_failures", "Records that could not be kept.", registry=own)
         self._state_saved = Gauge("autopilot_state_saved", "1 when Memory could be saved the last time.", registry=own)
         self._undelivered = Counter("autopilot_notifications_undelivered", "Notifications given up.", ["receiver"], registry=own)

@@ -113,6 +113,7 @@ def _troubles(daemon: DaemonStatus) -> list[Text]:
     return [
         *(said(f"PROBLEM  {problem}", style=LOUD) for problem in daemon.problems),
         *(said(f"QUERY FAILED  {failure}", style=LOUD) for failure in daemon.failures),
+        *(said(f"INERT  {line}", style=LOUD) for line in daemon.inert),
         *(said(f"warning  {warning}", style=WARN) for warning in daemon.warnings),
     ]
 

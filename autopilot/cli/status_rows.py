@@ -73,6 +73,8 @@ def _alert(alert: AlertStatus) -> Text:
     progress = f" {spell(alert.active_seconds)} of {spell(alert.for_seconds)}" if alert.state == _PENDING else ""
     lasting = f", true for {spell(alert.active_seconds)}" if alert.state == _FIRING else ""
     blind = ", BLIND: no data, the state is kept" if alert.blind else ""
+    if alert.inert:
+        return said(f"{alert.name} ({alert.severity}): INERT, what it asks for was never seen: ask autopilot doctor", style=LOUD)
     style = LOUD if alert.state == _FIRING else WARN if alert.state == _PENDING or alert.blind else ""
     return said(f"{alert.name} ({alert.severity}): {alert.state}{progress}{lasting}{blind}", style=style)
 

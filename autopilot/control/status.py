@@ -1,6 +1,7 @@
 """A fleet's state in plain figures, for the API, the command line and live views."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal, assert_never
 
@@ -47,7 +48,7 @@ class ReplicaStatus:
 
 @dataclass(frozen=True, slots=True)
 class AlertStatus:
-    """One alert: `active_seconds` of `for_seconds`."""
+    """One alert: `active_seconds` of `for_seconds`. `inert`: nothing that it asks for was ever seen."""
 
     name: str
     severity: str
@@ -55,6 +56,7 @@ class AlertStatus:
     blind: bool
     active_seconds: float
     for_seconds: float
+    inert: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,12 @@ class FleetStatus:
     bad: float | None
     stable_seconds: float
     gaps: tuple[str, ...]
+
+    def with_inert(self, alerts: Collection[str]) -> "FleetStatus":
+        """With these alerts marked as asking for what was never there."""
+        if not alerts:
+            return self
+        return replace(self, alerts=tuple(replace(one, inert=one.name in alerts) for one in self.alerts))
 
 
 def summarize(record: Record, policy: Policy | None) -> FleetStatus:

@@ -2,19 +2,24 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from autopilot.control.audit import Record
 from autopilot.control.status import FleetStatus, summarize
+from autopilot.daemon.inert import Inert
 from autopilot.daemon.looking import Sight
 from autopilot.domain.logical_time import ZERO, LogicalTime
+from autopilot.domain.workloads import FleetRef
 from autopilot.policy.book import Book
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonStatus:
-    """The daemon after its last completed tick. `at` is wall time, `running_seconds` logical time."""
+    """The daemon after its last completed tick. `at` is wall time, `running_seconds` logical time.
+
+    `inert` says which policies do nothing, and why.
+    """
 
     at: datetime | None = None
     running_seconds: float = 0.0
@@ -23,6 +28,7 @@ class DaemonStatus:
     failures: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    inert: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,15 @@ class Status:
     fleets: tuple[FleetStatus, ...]
 
 
+@dataclass(frozen=True)
+class Tick:
+    """What came of one tick."""
+
+    records: Sequence[Record]
+    sight: Sight
+    inert: Inert = field(default_factory=Inert)
+
+
 class Board:
     """Posted by the tick, read by the web server. A reader sees one whole tick or another, never a mixture."""
 
@@ -41,9 +56,11 @@ class Board:
         self._status = Status(DaemonStatus(), ())
         self._posted_at: LogicalTime | None = None
 
-    def post(self, book: Book, records: Sequence[Record], sight: Sight, *, wall: datetime, now: LogicalTime) -> None:
+    def post(self, book: Book, tick: Tick, *, wall: datetime, now: LogicalTime) -> None:
         """Put up the result of a completed tick."""
-        fleets = tuple(summarize(record, book.policy_of(record.fleet)) for record in records)
+        sight, inert = tick.sight, tick.inert
+        summaries = (summarize(record, book.policy_of(record.fleet)) for record in tick.records)
+        fleets = tuple(summary.with_inert(inert.alerts.get(FleetRef.parse(summary.fleet), ())) for summary in summaries)
         daemon = DaemonStatus(
             at=wall,
             running_seconds=now.total_seconds(),
@@ -52,6 +69,7 @@ class Board:
             failures=tuple(f"{source}: {gap}: {detail}" for source, gap, detail in sight.failures),
             problems=book.problems,
             warnings=book.warnings,
+            inert=inert.lines,
         )
         with self._lock:
             self._status = Status(daemon, fleets)

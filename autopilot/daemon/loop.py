@@ -15,8 +15,9 @@ from autopilot.control.audit import Record, notable, record
 from autopilot.control.cycle import Cycled, propose, run_all
 from autopilot.control.scale_in import after_restart
 from autopilot.control.seen import Case, Seen
-from autopilot.daemon.board import Board
+from autopilot.daemon.board import Board, Tick
 from autopilot.daemon.history import History
+from autopilot.daemon.inert import Listener
 from autopilot.daemon.looking import Eyes, Sight, look
 from autopilot.daemon.reporting import report
 from autopilot.daemon.warm_ups import WarmUpWith, follow
@@ -88,6 +89,7 @@ class Daemon:
         self._restarted: set[FleetRef] = set()
         self._seen_before: set[FleetRef] = set()
         self._lost = memory_lost
+        self._listener = Listener()
         self._saves(ok=True)  # it was opened to be written
         self._one_at_a_time = threading.Lock()
         with contextlib.suppress(StateLost):
@@ -214,8 +216,9 @@ class Daemon:
 
     def _publish(self, book: Book, records: list[Record], sight: Sight, *, wall: datetime) -> None:
         self._rim.history.keep(book, records, wall=wall)
-        self._rim.board.post(book, records, sight, wall=wall, now=self.now())
-        report(self._rim.telemetry, book, records, sight)
+        inert = self._listener.take(book, records, frozenset(self._rim.eyes.backends))
+        self._rim.board.post(book, Tick(records, sight, inert), wall=wall, now=self.now())
+        report(self._rim.telemetry, book, records, sight, inert)
 
     def stop(self) -> None:
         """Start nothing more, finish what is under way, leave the fleets serving."""

@@ -4,20 +4,24 @@ from collections.abc import Iterator, Sequence
 
 from autopilot.adapters.telemetry import Telemetry
 from autopilot.control.audit import Record
+from autopilot.daemon.inert import Inert
 from autopilot.daemon.looking import Sight
 from autopilot.domain.remediations import Attempt, Phase, Remediation
 from autopilot.policy.book import Book
 
 
-def report(telemetry: Telemetry, book: Book, records: Sequence[Record], sight: Sight) -> None:
+def report(telemetry: Telemetry, book: Book, records: Sequence[Record], sight: Sight, inert: Inert) -> None:
     """Put one tick into the metrics."""
     telemetry.config_reloaded(ok=not book.problems)
     telemetry.policies_are({entry.policy.ref: entry.policy.hash for entry in book.entries if entry.policy is not None})
     telemetry.fleets_are(frozenset(book.by_fleet))
     for source, gap, _ in sight.failures:
         telemetry.query_failed(source, gap)
+    telemetry.policies_inert({**dict.fromkeys(inert.others, False), **dict.fromkeys(inert.policies, True)})
     for record in records:
         _fleet(telemetry, book, record)
+        for alert in record.after.alerts:
+            telemetry.alert_inert(record.fleet, alert.name, inert=alert.name in inert.alerts.get(record.fleet, ()))
 
 
 def _fleet(telemetry: Telemetry, book: Book, record: Record) -> None:

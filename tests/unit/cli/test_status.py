@@ -12,6 +12,7 @@ from rich.console import Console
 from autopilot.cli.status import rendered
 from autopilot.cli.status_rows import fleet_rows, quantile_in_words
 from autopilot.control.status import FleetStatus, Quantile, ReplicaStatus, summarize
+from autopilot.daemon.board import Tick
 from autopilot.daemon.looking import Sight
 from autopilot.domain.signals import Gap, Readings
 from autopilot.domain.workloads import FleetRef, Unobserved
@@ -170,7 +171,7 @@ def test_a_hostile_name_cannot_steer_the_terminal() -> None:
     ref = FleetRef("llm", "\x1b[2J[bold]\r\nfake: 8 serving")
     inside = house()
     entry = Entry(replace(burst().fleet, ref=ref), None)
-    inside.board.post(Book((entry,)), [replace(burst().records[-1], fleet=ref)], Sight({}, {}, (), 0), wall=NOON, now=inside.now)
+    inside.board.post(Book((entry,)), Tick([replace(burst().records[-1], fleet=ref)], Sight({}, {}, (), 0)), wall=NOON, now=inside.now)
     with serving(inside) as url:
         shown = told("status", "--server", url)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from autopilot.adapters.journal import Retention, SqliteJournal, open_journal
 from autopilot.control.audit import Documents, Record, notable
 from autopilot.control.codec import encode
-from autopilot.daemon.board import Board
+from autopilot.daemon.board import Board, Tick
 from autopilot.daemon.history import History
 from autopilot.daemon.looking import Sight
 from autopilot.domain.workloads import FleetRef
@@ -93,7 +93,7 @@ def posted(board: Board, story: Played, *, book: Book | None = None, sight: Sigh
     """The story's last tick on a board."""
     last = story.records[-1]
     seen = sight if sight is not None else Sight({}, {}, (), 7)
-    board.post(book if book is not None else story.book, [last], seen, wall=NOON + last.seen.now, now=last.seen.now)
+    board.post(book if book is not None else story.book, Tick([last], seen), wall=NOON + last.seen.now, now=last.seen.now)
 
 
 def told(history: History, story: Played) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from autopilot.adapters.http import HttpClient, Response
 from autopilot.control.codec import decode
-from autopilot.daemon.board import Status
+from autopilot.daemon.board import Status, Tick
 from autopilot.daemon.looking import Sight
 from autopilot.domain.signals import Gap
 from autopilot.domain.workloads import FleetRef
@@ -106,6 +106,7 @@ def test_durations_in_the_status_are_seconds() -> None:
         "blind": False,
         "active_seconds": 10.0,
         "for_seconds": 10.0,
+        "inert": False,
     }
 
 
@@ -144,7 +145,7 @@ def test_a_hostile_name_is_only_data() -> None:
     fleet = replace(burst().fleet, ref=ref)
     record = replace(burst().records[-1], fleet=ref)
     inside = house()
-    inside.board.post(Book((Entry(fleet, None),)), [record], Sight({}, {}, (), 0), wall=NOON, now=inside.now)
+    inside.board.post(Book((Entry(fleet, None),)), Tick([record], Sight({}, {}, (), 0)), wall=NOON, now=inside.now)
     with serving(inside) as url:
         shown = body(f"{url}/api/v1/status")
         unknown = get(f"{url}/api/v1/fleets/llm/%3Cscript%3E")
@@ -228,7 +229,7 @@ def test_records_of_another_version_are_counted_not_shown(inside: House, url: st
 
 def test_a_fleet_that_is_gone_keeps_its_history(inside: House, url: str) -> None:
     posted(inside.board, burst())
-    inside.board.post(Book(), [], Sight({}, {}, (), 0), wall=NOON, now=inside.now)
+    inside.board.post(Book(), Tick([], Sight({}, {}, (), 0)), wall=NOON, now=inside.now)
 
     assert body(f"{url}/api/v1/decisions?fleet=llm/chat&last=1")["records"]
     assert body(f"{url}/api/v1/story?fleet=llm/chat")["lines"]
