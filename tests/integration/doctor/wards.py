@@ -106,6 +106,36 @@ def in_history(now: float) -> Iterator[Track]:
     """The series of everybody, in two clusters."""
     for ward in (*WELL, *ILL):
         yield from ward.tracks(now)
+    yield from PAST.tracks(now)
+
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Past(Ward):
+    """A fleet with a past: slow from three hours ago for 20 minutes, and not scraped from two hours ago for 10 minutes."""
+
+    slow: tuple[float, float] = (3 * HOUR, 3 * HOUR - 1200)  # seconds before now
+    gone: tuple[float, float] = (2 * HOUR, 2 * HOUR - 600)
+
+    def tracks(self, now: float) -> Iterator[Track]:
+        times = every(self.scrape, since=now - 4 * HOUR, until=now + AFTER)
+        labels = {**self.carried, "pod": f"{self.name}-0"}
+        gone = tuple(now - at for at in self.gone)
+        for track in self._pod(labels, times):
+            points = self._slowed(track, now) if track.name == f"{TTFT}_bucket" else track.points
+            yield Track(track.name, track.labels, [point for point in points if not gone[0] <= point[0] < gone[1]])
+
+    def _slowed(self, track: Track, now: float) -> list[tuple[float, float]]:
+        """In the slow stretch requests fall into the buckets from 2.5 s on only."""
+        if float(track.labels["le"]) >= 2.5 or float(track.labels["le"]) < 0.2:
+            return list(track.points)
+        since, until = (now - at for at in self.slow)
+        return [(at, value - self.rate * max(0.0, min(at, until) - since)) for at, value in track.points]
+
+
+PAST = Past("past", also=(full_cache(),))
 
 
 def written(folder: Path, url: str, ward: Ward, **own: Any) -> Path:
