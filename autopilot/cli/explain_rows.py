@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from autopilot.cli.output import LOUD, WARN, Row, ago, facts, figure, requests, said, spell, utc
-from autopilot.cli.status_rows import attempt_name, quantile_in_words
+from autopilot.cli.status_rows import attempt_name, claim_in_words, quantile_in_words
 from autopilot.control.status import Quantile
 from autopilot.domain.remediations import Attempt, Gauged, Remediation
 from autopilot.web.explained import AlertSeen, Explained, SignalSeen
@@ -61,6 +61,7 @@ def _moment(record: Explained, when: str) -> RenderableType:
     rows.append(("saw", saw(record.signals)))
     rows += [("could not see", said(one, style=WARN)) for one in _blind_spots(record.signals)]
     rows += [("alert", _alert(alert)) for alert in record.alerts]
+    rows += [("reported", claim_in_words(claim)) for claim in record.reported]
     rows += [("came back", one) for one in record.came_back]
     rows += [("did", said(f"{one.verb}: {one.what}: {one.why}", style="bold")) for one in record.did]
     rows += [("held", f"{one.verb}: {one.reason}{': ' + one.limit if one.limit else ''}") for one in record.held]

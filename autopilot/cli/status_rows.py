@@ -7,6 +7,7 @@ from rich.text import Text
 from autopilot.cli.output import LOUD, WARN, Row, figure, requests, said, spell
 from autopilot.control.status import AlertStatus, FleetStatus, Quantile, ReplicaStatus
 from autopilot.domain.remediations import Attempt, Phase, Remediation
+from autopilot.domain.reports import Claim
 from autopilot.domain.workloads import ReplicaState
 from autopilot.web.explained import troubles_of
 
@@ -22,11 +23,17 @@ def fleet_rows(fleet: FleetStatus, running_seconds: float) -> list[Row]:
     ]
     rows += [("", said(trouble, WARN)) for trouble in _troubles(fleet.replicas)]
     rows += [("alert", _alert(alert)) for alert in fleet.alerts]
+    rows += [("reported", said(claim_in_words(claim), style=WARN)) for claim in fleet.reported]
     if fleet.remediation is not None:
         rows.append(("remediation", said(_remediation(fleet.remediation, running_seconds), style=WARN)))
     rows += [("decided", decision) for decision in fleet.decisions]
     rows += [("unknown", said(gap, style=WARN)) for gap in fleet.gaps]
     return rows
+
+
+def claim_in_words(claim: Claim) -> str:
+    """`GpuLost since 2026-12-01T10:00:00+00:00, by http://alertmanager:9093`."""
+    return f"{claim.name} since {claim.since.isoformat(timespec='seconds')}, by {claim.by or 'a webhook'}"
 
 
 def quantile_in_words(one: Quantile) -> str:

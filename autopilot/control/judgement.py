@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
 
+from autopilot.catalog.reported import entry_name
 from autopilot.domain.alerts import Alert, AlertRule
 from autopilot.domain.conditions import (
     AlertmanagerLeaf,
@@ -69,7 +70,7 @@ def judge(condition: Condition, look: Look) -> Judgement:
     """
     since = dict(look.calm)
     judged = [_leaf(leaf, look, since=since.get(index)) for index, leaf in enumerate(leaves(condition))]
-    whole = _fold(condition, iter([mark for mark, _ in judged]))
+    whole = _fold(condition, iter([mark for mark, _ in judged]), look)
     truth = Truth.UNKNOWN if whole.partial and whole.truth is Truth.NO else whole.truth
     return Judgement(
         truth=truth,
@@ -139,20 +140,35 @@ def _calm_since(marks: Sequence[_Mark], since: LogicalTime | None, now: LogicalT
     return now if since is None and _Calm.STARTS in effects else since
 
 
-def _fold(condition: Condition, marks: Iterator[_Mark]) -> _Mark:
+def _fold(condition: Condition, marks: Iterator[_Mark], look: Look) -> _Mark:
     """Put the marks of a condition's leaves together; they come in reading order."""
     match condition:
         case Leaf():
             return next(marks)
         case All(conditions=parts):
-            return _joined([_fold(part, marks) for part in parts], decisive=Truth.NO)
+            return _joined([_fold(part, marks, look) for part in parts], decisive=Truth.NO)
         case AnyOf(conditions=parts):
-            return _joined([_fold(part, marks) for part in parts], decisive=Truth.YES)
+            return _joined([_fold(part, marks, look) for part in parts], decisive=Truth.YES)
         case Not(condition=part):
-            inner = _fold(part, marks)
+            inner = _fold(part, marks, look)
             return replace(inner, truth=inner.truth.negated())
         case AlertmanagerLeaf() | BurnRateLeaf():
-            return _BLIND  # neither has a source yet
+            return _other(condition, look)
+
+
+def _other(leaf: AlertmanagerLeaf | BurnRateLeaf, look: Look) -> _Mark:
+    match leaf:
+        case AlertmanagerLeaf(alert=name):
+            return _elsewhere(look.readings.of(entry_name(name)))
+        case BurnRateLeaf():
+            return _BLIND  # it has no source yet
+
+
+def _elsewhere(reading: Reading) -> _Mark:
+    """An alert that somebody else evaluates: 1 fires, 0 does not."""
+    if not isinstance(reading, Measured):
+        return _BLIND
+    return _without_gaps(_Mark(Truth.YES if reading.value > 0 else Truth.NO, partial=reading.partial))
 
 
 def _joined(parts: Sequence[_Mark], *, decisive: Truth) -> _Mark:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from autopilot.domain.conditions import Condition, Leaf, Per, leaves
+from autopilot.domain.conditions import Condition, Leaf, Per, alerts_elsewhere, leaves
 from autopilot.policy.values import Policy
 
 Asked = tuple[str, timedelta | None]
@@ -21,6 +21,13 @@ def signals_needed(policy: Policy | None) -> frozenset[Asked]:
 def signals_by_replica(policy: Policy | None) -> frozenset[Asked]:
     """Those of them that a condition looks at replica by replica."""
     return frozenset((leaf.signal, leaf.over) for leaf in _leaves(policy) if leaf.per is Per.REPLICA) if policy is not None else frozenset()
+
+
+def alerts_needed(policy: Policy | None) -> frozenset[str]:
+    """The alerts of other evaluators that a policy's alerts and verifications name."""
+    if policy is None:
+        return frozenset()
+    return frozenset(leaf.alert for condition in _conditions(policy) for leaf in alerts_elsewhere(condition))
 
 
 def _leaves(policy: Policy) -> Iterator[Leaf]:

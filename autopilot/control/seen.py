@@ -6,6 +6,7 @@ from datetime import timedelta
 from autopilot.domain.logical_time import LogicalTime
 from autopilot.domain.memory import Memory
 from autopilot.domain.operations import Intent, Outcome
+from autopilot.domain.reports import Claim
 from autopilot.domain.signals import Readings
 from autopilot.domain.workloads import Observation, Workload
 from autopilot.policy.values import Fleet, Policy
@@ -16,7 +17,7 @@ class Seen:
     """One look. `executing` names the operations that workers hold now; `restarted` is true on the first tick of a process.
 
     `outcomes` came in since the last tick; `windows` are the names of the calendar windows open now; `storm`
-    says that so many fleets fire at once that the cause must be shared.
+    says that so many fleets fire at once that the cause must be shared; `reported` is what webhooks claim of the fleet.
     """
 
     now: LogicalTime
@@ -29,6 +30,7 @@ class Seen:
     windows: tuple[str, ...] = ()
     restarted: bool = False
     storm: bool = False
+    reported: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from autopilot.domain.decisions import Act, Decision
 from autopilot.domain.memory import Memory
 from autopilot.domain.quantiles import full_size, interpolate
 from autopilot.domain.remediations import Remediation
+from autopilot.domain.reports import Claim
 from autopilot.domain.signals import Distribution, Idle, Measured, Reading, Readings, Unknown
 from autopilot.domain.workloads import Workload
 from autopilot.policy.values import Policy
 
 SHOWN = (0.5, 0.95, 0.99, 0.999)  # mission A1: never the mean alone
 MINUTE = timedelta(minutes=1)
+REPORTED = 20  # claims shown of one fleet: a sender gone mad must not fill the screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class FleetStatus:
     bad: float | None
     stable_seconds: float
     gaps: tuple[str, ...]
+    reported: tuple[Claim, ...] = ()
 
     def with_inert(self, alerts: Collection[str]) -> "FleetStatus":
         """With these alerts marked as asking for what was never there."""
@@ -111,6 +114,7 @@ def summarize(record: Record, policy: Policy | None) -> FleetStatus:
         bad=proven.bad,
         stable_seconds=memory.level.stable.total_seconds(),
         gaps=_gaps(seen.readings),
+        reported=seen.reported[:REPORTED],
     )
 
 

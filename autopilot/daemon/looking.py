@@ -8,11 +8,13 @@ from autopilot.adapters.kept import KeptAnswers
 from autopilot.adapters.prometheus import SERIES_LIMIT, PrometheusSource
 from autopilot.catalog.derive import Failure, LiveReplica, derive
 from autopilot.catalog.queries import Need, Query, Target, plan
-from autopilot.control.needs import signals_by_replica, signals_needed
+from autopilot.catalog.reported import Watched, alert_entries, alert_queries
+from autopilot.control.needs import alerts_needed, signals_by_replica, signals_needed
 from autopilot.daemon.warm_ups import OVER, SIGNAL, learns
 from autopilot.domain.logical_time import ZERO
+from autopilot.domain.reports import Claim, Report, claims_on
 from autopilot.domain.samples import Answer
-from autopilot.domain.signals import Gap, Readings
+from autopilot.domain.signals import Entry, Gap, Readings
 from autopilot.domain.workloads import FleetRef, Observation, Replica, ReplicaState, Workload
 from autopilot.policy.values import Fleet, Policy
 from autopilot.ports import Backend, QueryFailed, QueryLate, Source
@@ -43,18 +45,34 @@ class Sight:
     readings: Mapping[FleetRef, Readings]
     failures: tuple[tuple[str, Gap, str], ...]
     queries: int
+    claims: Mapping[FleetRef, tuple[Claim, ...]] = field(default_factory=dict)
 
 
-def look(fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float, deadline: timedelta) -> Sight:
-    """Observe every fleet at Unix time `at`. Whatever does not answer within `deadline` is unknown."""
+def look(
+    fleets: Sequence[tuple[Fleet, Policy | None]], eyes: Eyes, *, at: float, deadline: timedelta, reports: Sequence[Report] = ()
+) -> Sight:
+    """Observe every fleet at Unix time `at`. Whatever does not answer within `deadline` is unknown.
+
+    `reports` are what webhooks said; each claim is looked into.
+    """
     workloads = {fleet.ref: eyes.backends[fleet.backend].observe(fleet.ref) for fleet, _ in fleets if fleet.backend in eyes.backends}
     targets = [target_of(fleet, policy, eyes) for fleet, policy in fleets if fleet.source in eyes.sources]
-    queries = plan(targets)
+    claims = {fleet.ref: found for fleet, _ in fleets if (found := claims_on(reports, fleet.identity))}
+    watched = [_watched(fleet, policy, claims) for fleet, policy in fleets if fleet.source in eyes.sources and alerts_needed(policy)]
+    queries = (*plan(targets), *alert_queries(watched))
     answered = eyes.kept.ask(_limited(eyes.sources, workloads), queries, at=at, deadline_seconds=deadline.total_seconds())
     answers = {query: _answer(answer) for query, answer in answered.items()}
     live = {ref: _live(workload) for ref, workload in workloads.items()}
-    readings = derive(targets, answers, live, at=at)
-    return Sight(workloads, readings, _failures(answers), len(queries))
+    readings = _with_alerts(derive(targets, answers, live, at=at), alert_entries(watched, answers))
+    return Sight(workloads, readings, _failures(answers), len(queries), claims)
+
+
+def _watched(fleet: Fleet, policy: Policy | None, claims: Mapping[FleetRef, tuple[Claim, ...]]) -> Watched:
+    return Watched(fleet.ref, fleet.source, fleet.identity, alerts_needed(policy), claims.get(fleet.ref, ()))
+
+
+def _with_alerts(readings: Mapping[FleetRef, Readings], alerts: Mapping[FleetRef, tuple[Entry, ...]]) -> Mapping[FleetRef, Readings]:
+    return {ref: Readings((*found.entries, *alerts[ref])) if ref in alerts else found for ref, found in readings.items()}
 
 
 def _limited(sources: Mapping[str, Source], workloads: Mapping[FleetRef, Observation]) -> dict[str, Source]:

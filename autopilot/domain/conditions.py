@@ -77,7 +77,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class AlertmanagerLeaf:
-    """Yes while Alertmanager says that the alert of this name fires."""
+    """Yes while the fleet's source shows that the alert of this name fires for the fleet; a webhook's word is not enough."""
 
     alert: str
     kind: Literal["alertmanager"] = "alertmanager"
@@ -130,6 +130,19 @@ def leaves(condition: Condition) -> tuple[Leaf, ...]:
         case Not(condition=part):
             return leaves(part)
         case AlertmanagerLeaf() | BurnRateLeaf():
+            return ()
+
+
+def alerts_elsewhere(condition: Condition) -> tuple[AlertmanagerLeaf, ...]:
+    """Every leaf on an alert that somebody else evaluates, in reading order."""
+    match condition:
+        case AlertmanagerLeaf():
+            return (condition,)
+        case All(conditions=parts) | AnyOf(conditions=parts):
+            return tuple(leaf for part in parts for leaf in alerts_elsewhere(part))
+        case Not(condition=part):
+            return alerts_elsewhere(part)
+        case Leaf() | BurnRateLeaf():
             return ()
 
 

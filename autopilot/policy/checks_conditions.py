@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from autopilot.catalog.signals import SignalKind
 from autopilot.domain.conditions import Comparison
 from autopilot.policy.problems import Complaint, Path, did_you_mean, quoted
-from autopilot.policy.schema_conditions import AlertmanagerShape, BurnRateShape, Shapes, SignalLeaf, Threshold, parts
+from autopilot.policy.schema_conditions import BurnRateShape, Shapes, SignalLeaf, Threshold, parts
 from autopilot.policy.units import parse_threshold
 
 Signals = Mapping[str, SignalKind]
@@ -26,9 +26,8 @@ def condition_complaints(condition: Shapes, path: Path, *, signals: Signals, slo
 def unsupported(condition: Shapes, path: Path) -> Iterator[Complaint]:
     """The leaves that have a schema and nobody to judge them yet."""
     for here, part in parts(condition, path):
-        if isinstance(part, AlertmanagerShape | BurnRateShape):
-            key = "alertmanager" if isinstance(part, AlertmanagerShape) else "slo"
-            yield Complaint((*here, key), "not supported yet: it stays unknown, and is shown as Hold(not_supported)")
+        if isinstance(part, BurnRateShape):
+            yield Complaint((*here, "slo"), "not supported yet: it stays unknown, and is shown as Hold(not_supported)")
 
 
 def _leaf(leaf: SignalLeaf, path: Path, signals: Signals) -> Iterator[Complaint]:

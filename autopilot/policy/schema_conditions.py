@@ -43,7 +43,7 @@ class SignalLeaf(Shape):
 
 
 class AlertmanagerShape(Shape):
-    """Yes while Alertmanager says that this alert fires."""
+    """Yes while the fleet's source shows this alert as firing with the fleet's identity labels; see docs/alertmanager.md."""
 
     alertmanager: Text
 

@@ -11,12 +11,13 @@ from typing import Literal, assert_never
 from autopilot.catalog.signals import SIGNALS
 from autopilot.control.audit import Record
 from autopilot.control.codec import decode, encode
-from autopilot.control.status import SHOWN, Quantile, quantile_of
+from autopilot.control.status import REPORTED, SHOWN, Quantile, quantile_of
 from autopilot.control.story import Event, story_of
 from autopilot.domain.decisions import Act, Hold
 from autopilot.domain.memory import Memory
 from autopilot.domain.operations import Cordon, Effect, SetReplicas, Tell, Uncordon
 from autopilot.domain.remediations import Remediation
+from autopilot.domain.reports import Claim
 from autopilot.domain.signals import Distribution, Entry, Idle, Measured, Unknown
 from autopilot.domain.workloads import ReplicaState, Workload
 from autopilot.ports import Line
@@ -87,6 +88,7 @@ class Explained:
     """One record. `at_seconds` is logical time, `documents` the hash of the fleet and policy in force.
 
     `happened` is the story of the tick without its acts, which are `did`. `remediations` are those under way and those that ended on this tick, with every attempt's verdict and figures.
+    `reported` is what webhooks claimed at that moment.
     """
 
     fleet: str
@@ -102,6 +104,7 @@ class Explained:
     held: tuple[Held, ...]
     came_back: tuple[str, ...]
     remediations: tuple[Remediation, ...]
+    reported: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,7 @@ def explain(line: Line, record: Record) -> Explained:
         held=tuple(Held(one.verb, one.reason, one.limit) for one in record.decisions if isinstance(one, Hold)),
         came_back=tuple(f"{one.operation}: {one.kind}{': ' + one.detail if one.detail else ''}" for one in seen.outcomes),
         remediations=_concerned(record),
+        reported=seen.reported[:REPORTED],
     )
 
 

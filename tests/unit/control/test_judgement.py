@@ -5,7 +5,7 @@ import pytest
 
 from autopilot.control.judgement import Judgement, Look, judge
 from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, BurnRateLeaf, Comparison, Condition, Leaf, Not, Per, Truth
-from autopilot.domain.signals import Gap, Idle, Measured, Reading, Readings, Unknown
+from autopilot.domain.signals import Entry, Gap, Idle, Measured, Reading, Readings, Unknown
 from tests.unit.control.looks import MINUTE, NOON, QUEUED, SLOW, by_replica, readings, times
 
 YES, NO, UNKNOWN = Truth.YES, Truth.NO, Truth.UNKNOWN
@@ -99,6 +99,23 @@ def test_on_unknown_speaks_for_an_absent_source_alone(on_unknown: Truth | None, 
 
 def test_a_signal_that_nobody_read_is_unknown_and_blind() -> None:
     assert judge(QUEUED, EMPTY) == Judgement(UNKNOWN, undecided=False)
+
+
+@pytest.mark.parametrize(
+    ("reading", "expected"),
+    [
+        (Measured(1.0), Judgement(YES)),
+        (Measured(1.0, partial=True), Judgement(YES, partial=True)),
+        (Measured(0.0), Judgement(NO)),
+        (Measured(0.0, partial=True), Judgement(UNKNOWN, partial=True)),
+        (Unknown(Gap.ABSENT), Judgement(UNKNOWN)),
+    ],
+    ids=["shown", "shown-in-part", "not-shown", "not-shown-in-part", "not-known"],
+)
+def test_an_alert_of_another_evaluator_is_judged_by_what_its_source_shows(reading: Reading, expected: Judgement) -> None:
+    look = Look(Readings((Entry("alertmanager:GpuLost", None, None, reading),)), NOON)
+
+    assert judge(AlertmanagerLeaf("GpuLost"), look) == expected
 
 
 @pytest.mark.parametrize("leaf", [AlertmanagerLeaf("Slow"), BurnRateLeaf("first-token", 14.4, MINUTE)], ids=lambda leaf: leaf.kind)

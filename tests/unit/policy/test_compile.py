@@ -156,7 +156,7 @@ def test_a_missing_source_is_taken_for_what_the_leaf_says(word: str, truth: Trut
     assert leaf.on_unknown is truth
 
 
-def test_leaves_that_nobody_judges_yet_are_values_with_a_warning() -> None:
+def test_leaves_on_the_judgement_of_others_are_values() -> None:
     slos = "  slos: [{name: fast, signal: ttft, threshold: 1s, objective: 99%, window: 28d}]\n  alerts:"
     when = "{any: [{alertmanager: Down}, {slo: fast, burnRateAbove: 14.4, over: 1h}, {signal: waiting, above: 1}]}"
     loaded = load(FLEET, changed(changed(POLICY, "  alerts:", slos), "{signal: ttft, quantile: 99%, above: 500ms, over: 1m}", when))
@@ -164,7 +164,7 @@ def test_leaves_that_nobody_judges_yet_are_values_with_a_warning() -> None:
     judged = loaded.policies[0].alerts[0].condition
     assert isinstance(judged, AnyOf)
     assert judged.conditions[:2] == (AlertmanagerLeaf("Down"), BurnRateLeaf("fast", 14.4, timedelta(hours=1)))
-    assert [warning.path for warning in loaded.warnings][-2:] == ["spec.alerts.0.when.any.0.alertmanager", "spec.alerts.0.when.any.1.slo"]
+    assert "spec.alerts.0.when.any.0.alertmanager" not in [warning.path for warning in loaded.warnings]
 
 
 def test_a_local_fleet_is_told_by_instance_and_keeps_vllms_spelling() -> None:
