@@ -50,6 +50,10 @@ class StateInUse(PortError):
     """Another process holds the state store. The message names it."""
 
 
+class Overloaded(PortError):
+    """Too much waits already: the same is welcome a little later."""
+
+
 class DeliveryFailed(PortError):
     """A receiver did not take a notification."""
 
