@@ -9,6 +9,7 @@ from autopilot.domain.crontab import parse_crontab
 from autopilot.policy.checks_conditions import Signals
 from autopilot.policy.checks_ladder import ladder_cautions, ladder_complaints, needs_own_test
 from autopilot.policy.checks_scaling import scaling_cautions, scaling_complaints
+from autopilot.policy.own_signals import faults
 from autopilot.policy.problems import Complaint, Path, did_you_mean, quoted
 from autopilot.policy.schema_policy import OwnSignal, PolicySpec, SloShape, WindowShape, steps
 from autopilot.policy.surroundings import Surroundings
@@ -52,9 +53,12 @@ def _own_kind(name: str, own: OwnSignal) -> SignalKind:
 
 
 def _own_signals(spec: PolicySpec, catalogue: Signals) -> Iterator[Complaint]:
-    for name in spec.signals:
+    for name, own in spec.signals.items():
         if name in catalogue:
             yield Complaint(("spec", "signals", name), f"the catalogue has a signal {name} already, choose another name")
+        for kind, promql in (("histogram", own.histogram), ("gauge", own.gauge), ("counter", own.counter)):
+            for fault in faults(promql, windowed=kind != "gauge") if promql is not None else ():
+                yield Complaint(("spec", "signals", name, kind), fault)
 
 
 def _repeated(spec: PolicySpec) -> Iterator[Complaint]:
