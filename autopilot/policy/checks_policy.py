@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from autopilot.actions import Notify
 from autopilot.catalog.signals import Form, SignalKind
 from autopilot.domain.crontab import parse_crontab
+from autopilot.policy.checks_bandwidth import acts_alone
 from autopilot.policy.checks_conditions import Signals
 from autopilot.policy.checks_ladder import ladder_cautions, ladder_complaints, needs_own_test
 from autopilot.policy.checks_scaling import scaling_cautions, scaling_complaints
@@ -31,8 +32,9 @@ def policy_complaints(spec: PolicySpec, around: Surroundings) -> tuple[Complaint
 
 
 def untested_steps(spec: PolicySpec, around: Surroundings) -> tuple[Complaint, ...]:
-    """The steps that nothing could verify. Only for a policy that nothing else is wrong with."""
-    return tuple(needs_own_test(spec, known_signals(spec, around.signals)))
+    """The steps that nothing could verify, or that bandwidth alone would start. Only for a policy that nothing else is wrong with."""
+    signals = known_signals(spec, around.signals)
+    return (*needs_own_test(spec, signals), *acts_alone(spec, signals))
 
 
 def policy_cautions(spec: PolicySpec, around: Surroundings) -> tuple[Complaint, ...]:
