@@ -1,9 +1,10 @@
 """Bandwidth explains, it never acts: a busy memory is how a healthy engine looks, and its sources come and go."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import assert_never
 
-from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, BurnRateLeaf, Condition, Leaf, Not
+from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, BurnRateLeaf, Condition, Leaf, Not, Truth, all_of, any_of
 from autopilot.domain.verbs import TALKING
 from autopilot.policy.checks_conditions import Signals
 from autopilot.policy.compile_conditions import compiled
@@ -36,32 +37,34 @@ def _changes(step: StepShape) -> bool:
 
 
 def enough(condition: Condition) -> bool:
-    """Whether bandwidth by itself can make the condition yes."""
+    """Whether bandwidth by itself can make the condition yes: everything else is silent, and taken as `onUnknown` says."""
+    possible = _possible(condition)
+    return Truth.YES in possible and possible != {Truth.YES}
+
+
+def _possible(condition: Condition) -> frozenset[Truth]:
+    """What the condition can be while nothing but bandwidth is measured."""
     match condition:
-        case Leaf(signal=signal):
-            return signal == BANDWIDTH
+        case Leaf(signal=signal, on_unknown=taken):
+            return frozenset({Truth.YES, Truth.NO}) if signal == BANDWIDTH else frozenset({Truth.UNKNOWN if taken is None else taken})
         case AlertmanagerLeaf() | BurnRateLeaf():
-            return False
+            return frozenset({Truth.UNKNOWN})
         case All(conditions=parts):
-            return all(map(enough, parts))
+            return frozenset(all_of(list(case)) for case in _cases(parts))
         case AnyOf(conditions=parts):
-            return any(map(enough, parts))
+            return frozenset(any_of(list(case)) for case in _cases(parts))
         case Not(condition=inner):
-            return _denied(inner)
+            return frozenset(truth.negated() for truth in _possible(inner))
         case _:
             assert_never(condition)
 
 
-def _denied(condition: Condition) -> bool:
-    """Whether bandwidth by itself can make the condition no: all and any change places."""
-    match condition:
-        case Leaf() | AlertmanagerLeaf() | BurnRateLeaf():
-            return enough(condition)
-        case All(conditions=parts):
-            return any(map(_denied, parts))
-        case AnyOf(conditions=parts):
-            return all(map(_denied, parts))
-        case Not(condition=inner):
-            return enough(inner)
-        case _:
-            assert_never(condition)
+def _cases(parts: tuple[Condition, ...]) -> Iterator[tuple[Truth, ...]]:
+    """Every way in which these can be true together; parts that can be the same are one, for a list may be long."""
+    return product(*{_possible(part) for part in parts}, *_twins(parts))
+
+
+def _twins(parts: tuple[Condition, ...]) -> tuple[frozenset[Truth], ...]:
+    """Once more what can be several things, so that two of a kind may differ."""
+    found = [_possible(part) for part in parts]
+    return tuple({one for one in found if len(one) > 1 and found.count(one) > 1})

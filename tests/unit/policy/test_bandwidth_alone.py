@@ -19,12 +19,25 @@ STEP = "spec.remedies.0.steps.0.do"
         (f"{{any: [{TTFT}, {LEAF}]}}", [STEP]),
         (f"{{not: {{all: [{TTFT}, {LEAF}]}}}}", [STEP]),
         (f"{{not: {{not: {LEAF}}}}}", [STEP]),
+        (f"{{all: [{TTFT[:-1]}, onUnknown: true}}, {LEAF}]}}", [STEP]),
         (f"{{all: [{TTFT}, {LEAF}]}}", []),
         (f"{{all: [{TTFT}, {{any: [{WAITING}, {LEAF}]}}]}}", []),
         (f"{{not: {{any: [{TTFT}, {LEAF}]}}}}", []),
         (TTFT, []),
     ],
-    ids=["leaf", "not", "twice", "any", "not-all", "not-not", "all", "any-within-all", "not-any", "without"],
+    ids=[
+        "leaf",
+        "not",
+        "twice",
+        "any",
+        "not-all",
+        "not-not",
+        "all-where-silence-does-not-object",
+        "all",
+        "any-within-all",
+        "not-any",
+        "without",
+    ],
 )
 def test_a_step_that_bandwidth_alone_could_start_is_refused(when: str, refused: list[str]) -> None:
     policy = changed(changed(POLICY, TTFT, when), "{within: 2m}", f"{{within: 2m, when: {WAITING}}}")
