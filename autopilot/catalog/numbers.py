@@ -15,7 +15,9 @@ from autopilot.catalog.recipes import Bandwidth, Fold, Histogram, Recipe, Scalar
 from autopilot.catalog.signals import SIGNALS, SignalKind
 from autopilot.domain.signals import Gap, Idle, Measured, Reading, Unknown
 
-_COUNTS_REQUESTS = frozenset({"request_rate", "error_ratio"})  # signals behind which a number of requests stands
+_COUNTS_REQUESTS = frozenset(
+    {"request_rate", "error_ratio", "server_errors", "refused"}
+)  # signals behind which a number of requests stands
 _NOBODY: frozenset[str] = frozenset()
 _IDLE = Idle()
 
@@ -82,10 +84,16 @@ def _whole(line: Line, recipe: Scalar, judged: Judged, *, look: Look, quiet: fro
         return judged.gap
     if not judged.partial and line.idleness and is_idle(quiet, look):
         return _IDLE
-    total = sum(judged.values.values())
-    value = total / len(judged.values) if recipe.fold is Fold.MEAN else total
+    values = _ever(line.parts[0], look) if recipe.fold is Fold.EVER else judged.values
+    total = sum(values.values())
+    value = total / len(values) if recipe.fold is Fold.MEAN else total
     count = total if line.need.signal in _COUNTS_REQUESTS else None
     return Measured(value / line.seconds, count=count, partial=judged.partial)
+
+
+def _ever(column: Column, look: Look) -> Mapping[str, float]:
+    """What everybody counted who was there in the window."""
+    return {name: value for name, value in column.of(look.identity).items() if isfinite(value) and value >= 0}
 
 
 def _share(line: Line, look: Look) -> Readout:

@@ -7,7 +7,7 @@ from math import ceil
 from string import Template
 
 from autopilot.catalog import series
-from autopilot.catalog.recipes import RECIPES, Bandwidth, Histogram, Scalar, StalledReplicas, UpShare
+from autopilot.catalog.recipes import RECIPES, Bandwidth, Fold, Histogram, Scalar, StalledReplicas, UpShare
 from autopilot.catalog.selectors import checked_label, matcher
 from autopilot.catalog.series import Series
 from autopilot.catalog.signals import FINISHED, SIGNALS
@@ -15,6 +15,8 @@ from autopilot.domain.workloads import FleetRef
 
 MINUTE = timedelta(minutes=1)
 LEAST_SCRAPES = 4  # a window of fewer can be empty: Prometheus 3 leaves out its left edge
+LONG = timedelta(hours=1)  # a longer window changes little in the time that its answer is kept
+KEEP_LONG = timedelta(minutes=5)
 STALE_AFTER = 3  # scrape intervals: a sample that is older is no sample (R-7)
 
 
@@ -95,7 +97,8 @@ class Query:
     @property
     def keep(self) -> timedelta:
         """For how long its answer may be used again instead of asking."""
-        return self.series.keep
+        over = self.series.over
+        return max(self.series.keep, KEEP_LONG) if over is not None and over > LONG else self.series.keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +183,17 @@ def needed(need: Need, group: Group) -> tuple[Series, ...]:
 
 
 def idleness(need: Need, group: Group) -> tuple[Series, ...]:
-    """The series that tell who did nothing over the window of a need; gauges ask no such thing."""
-    if need.over is None or not windowed(need.signal):
+    """The series that tell who did nothing over the window of a need; gauges and long windows ask no such thing."""
+    if need.over is None or not windowed(need.signal) or need.over > LONG or _ever(need.signal):
         return ()
     over = group.window(need.over)
     return series.quiet(over), series.increase(FINISHED, over)
+
+
+def _ever(signal: str) -> bool:
+    """Whether a signal counts what was turned away: idle engines say nothing about that."""
+    recipe = RECIPES[signal]
+    return isinstance(recipe, Scalar) and recipe.fold is Fold.EVER
 
 
 def _duration(over: timedelta | None) -> str:

@@ -18,6 +18,7 @@ class Fold(StrEnum):
     TOTAL = "total"
     MEAN = "mean"
     SHARE = "share"  # the first series' total of the second's
+    EVER = "ever"  # as TOTAL, with what replicas counted that are gone: what they did wrong was not undone by their end
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ _NUMBERS: dict[str, Recipe] = {
     "prompt_token_rate": _counter(PROMPT_TOKENS),
     "generation_token_rate": _counter(GENERATION_TOKENS),
     "error_ratio": _windowed(Fold.SHARE, series.failed, series.answered),
+    "server_errors": _windowed(Fold.EVER, series.server_errors),
+    "refused": _windowed(Fold.EVER, series.refused),
     "rejected": _counter("vllm:admission_rejections_total"),
     "preemptions": _counter("vllm:num_preemptions_total"),
     "prefix_hit_ratio": _counters_share("vllm:prefix_cache_hits_total", "vllm:prefix_cache_queries_total"),

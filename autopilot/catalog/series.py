@@ -15,6 +15,7 @@ from autopilot.catalog.signals import (
     HTTP_REQUESTS,
     PROMPT_TOKENS,
     READ_BYTES,
+    REJECTIONS,
     RUNNING,
     STEPS,
     WAITING,
@@ -25,7 +26,10 @@ STALL = timedelta(seconds=60)  # no engine step for so long while there are requ
 KEEP_EDGES = timedelta(minutes=1)
 _NO_PROBES = 'handler!~"/health|/ping|/metrics|/load|/version"'
 _SERVER_ERROR = 'status=~"5.."'  # "5xx" in vLLM's own counter, "503" where a gateway counts
+_CLIENT_ERROR = 'status=~"4.."'
 _ERROR = 'finished_reason="error"'
+# What asks for tokens. A counter that has no such label (a gateway's) counts nothing else.
+_FOR_TOKENS = 'handler=~"|.*(completions|responses|messages|generate|transcriptions|translations).*", method=~"|POST"'
 
 
 class Split(StrEnum):
@@ -136,6 +140,30 @@ def failed(over: timedelta) -> Series:
     """Requests answered with 5xx, else those that finished in an error. No 5xx series yet is 0 where others are."""
     http = f"sum by ($by) ({_http(_SERVER_ERROR)}) or 0 * sum by ($by) ({_http()})"
     return Series(f"{http} or sum by ($by) ({_grown(FINISHED, _ERROR)})", over)
+
+
+def server_errors(over: timedelta) -> Series:
+    """Requests for tokens answered with 5xx, less those that a queue limit turned away: these are `refused`."""
+    turned_away, none = f"sum by ($by) ({_grown(REJECTIONS)})", f"0 * sum by ($by) ({_tokens_asked()})"
+    errors = f"sum by ($by) ({_tokens_asked(_SERVER_ERROR)})"
+    return Series(f"clamp_min({errors} - on ($by) ({turned_away} or {none}), 0) or {none}", over)
+
+
+def refused(over: timedelta) -> Series:
+    """Requests for tokens answered with 4xx, and those that a queue limit turned away. No such series yet is 0 where others are."""
+    turned_away, none = f"sum by ($by) ({_grown(REJECTIONS)})", f"0 * sum by ($by) ({_tokens_asked()})"
+    return Series(f"(sum by ($by) ({_tokens_asked(_CLIENT_ERROR)}) or {none}) + on ($by) ({turned_away} or {none})", over)
+
+
+def _tokens_asked(*also: str) -> str:
+    """How many requests for tokens came in the window.
+
+    A status has no series before its first request, and `increase` does not see what a series is born with. Where
+    the replica was there already at the start of the window the new series began at 0.
+    """
+    match = f"{HTTP_REQUESTS}{{{', '.join(['$match', _FOR_TOKENS, *also])}}}"
+    before = f"{HTTP_REQUESTS}{{$match}} offset $over"
+    return f"((({match} unless {match} offset $over) and on ($by) {before}) or increase({match}[$over]))"
 
 
 def memory_traffic(over: timedelta) -> Series:

@@ -41,6 +41,7 @@ STEPS = "vllm:iteration_tokens_total"  # a histogram, whatever its name says
 READ_BYTES = "vllm:estimated_read_bytes_per_gpu_total"
 WRITE_BYTES = "vllm:estimated_write_bytes_per_gpu_total"
 HTTP_REQUESTS = "http_requests_total"
+REJECTIONS = "vllm:admission_rejections_total"
 
 
 def _latency(name: str, meaning: str, metric: str) -> SignalKind:
@@ -78,8 +79,22 @@ _ROWS = (
     SignalKind("prompt_token_rate", "prompt tokens per second", "per_second", "rate", (PROMPT_TOKENS,)),
     SignalKind("generation_token_rate", "output tokens per second", "per_second", "rate", (GENERATION_TOKENS,)),
     SignalKind("error_ratio", "share of requests that ended in an error", "ratio", "ratio", (HTTP_REQUESTS, FINISHED), symptom=True),
+    SignalKind("rejected", "requests turned away by a queue limit", "per_second", "rate", (REJECTIONS,), symptom=True),
     SignalKind(
-        "rejected", "requests turned away by a queue limit", "per_second", "rate", ("vllm:admission_rejections_total",), symptom=True
+        "server_errors",
+        "requests for tokens answered with 5xx; those that a queue limit turned away are not among them",
+        "per_second",
+        "rate",
+        (HTTP_REQUESTS, REJECTIONS),
+        symptom=True,
+    ),
+    SignalKind(
+        "refused",
+        "requests for tokens answered with 4xx (a prompt that is too long, say), and those that a queue limit turned away",
+        "per_second",
+        "rate",
+        (HTTP_REQUESTS, REJECTIONS),
+        symptom=True,
     ),
     SignalKind("preemptions", "requests put back for lack of KV cache", "per_second", "rate", ("vllm:num_preemptions_total",)),
     SignalKind(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from autopilot.control.judgement import Look, judge
-from autopilot.control.seen import Case, Seen
+from autopilot.control.seen import Case
 from autopilot.domain.alerts import Alert, AlertRule, AlertState, advance
 from autopilot.domain.conditions import Per, Truth, leaves, symptoms
 from autopilot.domain.logical_time import ZERO
@@ -29,7 +29,7 @@ def evaluate(case: Case) -> Alerting:
     rules = case.policy.alerts if case.policy is not None else ()
     remembered = {alert.name: alert for alert in case.memory.alerts}
     names = _telling(case) if any(leaf.per is Per.REPLICA for rule in rules for leaf in leaves(rule.condition)) else ()
-    alerts = tuple(_one(rule, remembered.get(rule.name) or Alert(rule.name), case.seen, names) for rule in rules)
+    alerts = tuple(_one(rule, remembered.get(rule.name) or Alert(rule.name), case, names) for rule in rules)
     began = tuple(alert.name for alert in alerts if alert.firing and not _was_firing(alert, remembered))
     present = any(_present(alert, rule) for alert, rule in zip(alerts, rules, strict=True))
     symptom_began = any(rule.name in began and symptoms(rule.condition) for rule in rules)
@@ -37,8 +37,9 @@ def evaluate(case: Case) -> Alerting:
     return Alerting(alerts, began, symptom_began, present, blind)
 
 
-def _one(rule: AlertRule, alert: Alert, seen: Seen, names: tuple[str, ...]) -> Alert:
-    look = Look(readings=seen.readings, now=seen.now, firing=alert.firing, calm=alert.calm, replicas=names)
+def _one(rule: AlertRule, alert: Alert, case: Case, names: tuple[str, ...]) -> Alert:
+    seen, slos = case.seen, case.policy.slos if case.policy is not None else ()
+    look = Look(readings=seen.readings, now=seen.now, firing=alert.firing, calm=alert.calm, replicas=names, slos=slos)
     judgement = judge(rule.condition, look)
     advanced = advance(alert, rule, judgement.truth, now=seen.now)
     if (advanced.calm, advanced.undecided) == (judgement.calm, judgement.undecided):

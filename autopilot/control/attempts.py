@@ -200,7 +200,8 @@ def symptom_now(step: Step, stand: Stand) -> Symptom:
     if symptom is None:
         return Symptom(Truth.UNKNOWN, Gauged(arrivals=stand.load.arrivals), ZERO)
     names = tuple(replica.name for replica in stand.case.workload.serving) if stand.case.workload else ()
-    look = Look(readings=readings, firing=True, calm=(), now=stand.now, replicas=names)
+    slos = stand.case.policy.slos if stand.case.policy is not None else ()
+    look = Look(readings=readings, firing=True, calm=(), now=stand.now, replicas=names, slos=slos)
     longest = max((leaf.over or ZERO for leaf in leaves(symptom)), default=ZERO)
     gauged = replace(gauge_symptoms(symptom, readings), arrivals=stand.load.arrivals)
     return Symptom(judge(symptom, look).truth, gauged, longest)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from autopilot.control.burning import held_by
 from autopilot.control.ownership import owned_elsewhere as foreign_hand
 from autopilot.control.refusals import BACKEND, refusal
 from autopilot.control.seen import Case
@@ -76,6 +77,17 @@ def storm(asked: Asked) -> Hold | None:
     return Hold(asked.verb, Reason.STORM) if asked.verb in DISRUPTIVE and asked.case.seen.storm else None
 
 
+def budget_burning(asked: Asked) -> Hold | None:
+    """Object to taking capacity away while an error budget burns. A ladder climbs on: it is what may end the burning."""
+    return _burning(asked) if asked.verb is Verb.SCALE_IN else None
+
+
+def _burning(asked: Asked) -> Hold | None:
+    policy = asked.case.policy
+    said = held_by(policy.slos, asked.case.seen.readings) if policy is not None else ""
+    return Hold(asked.verb, Reason.BUDGET_BURNING, said) if said else None
+
+
 def memory_lost(asked: Asked) -> Hold | None:
     """Object to what is disruptive for one cooldown after the memory was lost."""
     until = asked.case.memory.hold_until
@@ -97,10 +109,15 @@ def unobserved(asked: Asked) -> Hold | None:
 
 Guard = Callable[[Asked], Hold | None]
 # People first, then other hands, then the world: the first that objects is the reason shown.
-GUARDS: tuple[Guard, ...] = (no_policy, paused, mode, owned_elsewhere, frozen, storm, memory_lost, denied, unobserved)
+GUARDS: tuple[Guard, ...] = (no_policy, paused, mode, owned_elsewhere, frozen, storm, budget_burning, memory_lost, denied, unobserved)
 
 
 def objection(case: Case, verb: Verb) -> Hold | None:
     """The first guard's objection to using a verb on this fleet now, None if all agree."""
     asked = Asked(case, verb)
     return next((hold for guard in GUARDS if (hold := guard(asked)) is not None), None)
+
+
+def objection_to_scheduled(case: Case, verb: Verb) -> Hold | None:
+    """As `objection`, for what a calendar asks for: nothing of that is urgent while an error budget burns."""
+    return objection(case, verb) or (_burning(Asked(case, verb)) if verb in DISRUPTIVE else None)

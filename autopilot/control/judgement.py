@@ -10,6 +10,7 @@ from enum import Enum
 from math import isfinite
 
 from autopilot.catalog.reported import entry_name
+from autopilot.control.burning import counted
 from autopilot.domain.alerts import Alert, AlertRule
 from autopilot.domain.conditions import (
     AlertmanagerLeaf,
@@ -31,6 +32,7 @@ from autopilot.domain.logical_time import LogicalTime
 from autopilot.domain.quantiles import LEAST_CALM, LEAST_SLOW, ROUNDING, exceeds, full_size, share_above, surely_exceeds
 from autopilot.domain.remediations import Gauged
 from autopilot.domain.signals import Distribution, Gap, Idle, Measured, Reading, Readings, Unknown
+from autopilot.domain.slos import Slo, Tally, burns
 
 CALM_WINDOWS = 10  # so many `over` of small calm windows are as good as one full one
 
@@ -40,7 +42,7 @@ class Look:
     """What one alert's condition is judged on.
 
     While the alert fires, a leaf's `clear` stands in for its threshold. `calm` is what the alert remembers;
-    `replicas` names those that must report for a leaf per replica to say no.
+    `replicas` names those that must report for a leaf per replica to say no; `slos` are those that leaves name.
     """
 
     readings: Readings
@@ -48,6 +50,7 @@ class Look:
     firing: bool = False
     calm: tuple[tuple[int, LogicalTime], ...] = ()
     replicas: tuple[str, ...] = ()
+    slos: tuple[Slo, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,20 @@ def _other(leaf: AlertmanagerLeaf | BurnRateLeaf, look: Look) -> _Mark:
         case AlertmanagerLeaf(alert=name):
             return _elsewhere(look.readings.of(entry_name(name)))
         case BurnRateLeaf():
-            return _BLIND  # it has no source yet
+            return _burning(leaf, look)
+
+
+def _burning(leaf: BurnRateLeaf, look: Look) -> _Mark:
+    slo = next((slo for slo in look.slos if slo.name == leaf.slo), None)
+    found = counted(slo, look.readings, over=leaf.over) if slo is not None else None
+    match found:
+        case Tally() if slo is not None:
+            truth = {True: Truth.YES, False: Truth.NO, None: Truth.UNKNOWN}[burns(found, slo.objective, above=leaf.above)]
+            return _without_gaps(_Mark(truth, partial=found.partial))
+        case Idle():
+            return _Mark(Truth.NO)
+        case _:
+            return _BLIND
 
 
 def _elsewhere(reading: Reading) -> _Mark:

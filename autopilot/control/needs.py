@@ -3,19 +3,22 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from autopilot.domain.conditions import Condition, Leaf, Per, alerts_elsewhere, leaves
+from autopilot.control.burning import windows
+from autopilot.domain.conditions import Condition, Leaf, Per, alerts_elsewhere, burn_rates_of, leaves
 from autopilot.policy.values import Policy
 
 Asked = tuple[str, timedelta | None]
 
 
 def signals_needed(policy: Policy | None) -> frozenset[Asked]:
-    """Every (signal, window) that a policy's alerts, verifications and demands name."""
+    """Every (signal, window) that a policy's alerts, verifications, demands and SLOs name."""
     if policy is None:
         return frozenset()
     asked = {(leaf.signal, leaf.over) for leaf in _leaves(policy)}
     demands = policy.scaling.demand if policy.scaling is not None else ()
-    return frozenset(asked | {(demand.signal, demand.over) for demand in demands})
+    burning = [leaf for condition in _conditions(policy) for leaf in burn_rates_of(condition)]
+    slos = {one for slo in policy.slos for one in windows(slo, (leaf.over for leaf in burning if leaf.slo == slo.name))}
+    return frozenset(asked | {(demand.signal, demand.over) for demand in demands} | slos)
 
 
 def signals_by_replica(policy: Policy | None) -> frozenset[Asked]:

@@ -146,6 +146,19 @@ def alerts_elsewhere(condition: Condition) -> tuple[AlertmanagerLeaf, ...]:
             return ()
 
 
+def burn_rates_of(condition: Condition) -> tuple[BurnRateLeaf, ...]:
+    """Every leaf on the error budget of an SLO, in reading order."""
+    match condition:
+        case BurnRateLeaf():
+            return (condition,)
+        case All(conditions=parts) | AnyOf(conditions=parts):
+            return tuple(leaf for part in parts for leaf in burn_rates_of(part))
+        case Not(condition=part):
+            return burn_rates_of(part)
+        case Leaf() | AlertmanagerLeaf():
+            return ()
+
+
 def symptoms(condition: Condition) -> tuple[Leaf, ...]:
     """The leaves on what users feel: latency, waiting, errors."""
     return tuple(leaf for leaf in leaves(condition) if leaf.symptom)

@@ -23,11 +23,14 @@ def condition_complaints(condition: Shapes, path: Path, *, signals: Signals, slo
                 pass
 
 
-def unsupported(condition: Shapes, path: Path) -> Iterator[Complaint]:
-    """The leaves that have a schema and nobody to judge them yet."""
+def burn_cautions(condition: Shapes, path: Path, objectives: Mapping[str, float]) -> Iterator[Complaint]:
+    """Burn rates that are never reached: all requests bad is the fastest that a budget can burn."""
     for here, part in parts(condition, path):
-        if isinstance(part, BurnRateShape):
-            yield Complaint((*here, "slo"), "not supported yet: it stays unknown, and is shown as Hold(not_supported)")
+        if isinstance(part, BurnRateShape) and part.slo in objectives:
+            most = 1.0 / (1.0 - objectives[part.slo])
+            if part.burn_rate_above >= most - 1e-9:
+                said = f"never reached: with every request bad the budget burns {most:g} times as fast as allowed, write less"
+                yield Complaint((*here, "burnRateAbove"), said)
 
 
 def _leaf(leaf: SignalLeaf, path: Path, signals: Signals) -> Iterator[Complaint]:

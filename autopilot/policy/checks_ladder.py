@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from autopilot.actions import NOT_SUPPORTED, Diagnose, Notify, Scale
 from autopilot.domain.conditions import symptoms
 from autopilot.domain.verbs import TALKING
-from autopilot.policy.checks_conditions import Signals, condition_complaints, unsupported
+from autopilot.policy.checks_conditions import Signals, burn_cautions, condition_complaints
 from autopilot.policy.compile_conditions import compiled
 from autopilot.policy.problems import Complaint, Path, did_you_mean, quoted
 from autopilot.policy.schema_policy import AlertShape, Do, PolicySpec, StepShape, conditions, steps
@@ -76,7 +76,7 @@ def _schedule(spec: PolicySpec) -> Iterator[Complaint]:
 def ladder_cautions(spec: PolicySpec) -> Iterator[Complaint]:
     """What is written well and not built yet."""
     for path, condition in conditions(spec):
-        yield from unsupported(condition, path)
+        yield from burn_cautions(condition, path, {slo.name: slo.objective for slo in spec.slos})
     for path, step in steps(spec):
         yield from _unbuilt(step.do, (*path, "do"))
         if step.when is not None:

@@ -10,6 +10,7 @@ from autopilot.catalog.signals import SignalKind
 from autopilot.domain.alerts import AlertRule, Severity
 from autopilot.domain.budgets import Claim, GpuBudget
 from autopilot.domain.scaling import Bound, Demand, ScaleInLaw, ScalingLaw
+from autopilot.domain.slos import Slo
 from autopilot.domain.verbs import Modes, Verb
 from autopilot.domain.windows import CronWindow, SpanWindow, Window
 from autopilot.domain.workloads import FleetRef
@@ -19,7 +20,7 @@ from autopilot.policy.schema_gpupool import GpuPoolDocument
 from autopilot.policy.schema_policy import Do, LimitsShape, ModesShape, PolicyDocument, ScalingShape, SloShape, StepShape, WindowShape
 from autopilot.policy.shapes import Metadata
 from autopilot.policy.units import parse_threshold
-from autopilot.policy.values import Engine, Fleet, Limits, Policy, Pool, Remedy, Scheduled, Slo, Step, Verify, WarmUp
+from autopilot.policy.values import Engine, Fleet, Limits, Policy, Pool, Remedy, Scheduled, Step, Verify, WarmUp
 
 Signals = Mapping[str, SignalKind]
 

@@ -7,6 +7,7 @@ from autopilot.actions import Action
 from autopilot.domain.alerts import AlertRule
 from autopilot.domain.conditions import Condition
 from autopilot.domain.scaling import ScalingLaw
+from autopilot.domain.slos import Slo
 from autopilot.domain.verbs import Modes
 from autopilot.domain.windows import Window
 from autopilot.domain.workloads import FleetRef
@@ -49,18 +50,6 @@ class Scheduled:
     name: str
     every: timedelta
     do: Action
-
-
-@dataclass(frozen=True, slots=True)
-class Slo:
-    """`objective` (a ratio) of requests have `signal` at or under `threshold`, over `window`."""
-
-    name: str
-    signal: str
-    threshold: float
-    objective: float
-    window: timedelta
-    also_bad: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

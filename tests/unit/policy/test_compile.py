@@ -8,10 +8,11 @@ from autopilot.actions.retune import MaxModelLen
 from autopilot.domain.alerts import Severity
 from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, BurnRateLeaf, Comparison, Condition, Leaf, Not, Per, Truth, leaves
 from autopilot.domain.scaling import Bound, Demand, ScaleInLaw, ScalingLaw
+from autopilot.domain.slos import Slo
 from autopilot.domain.verbs import Mode, Verb
 from autopilot.domain.windows import CronWindow, SpanWindow
 from autopilot.policy.load import load_documents
-from autopilot.policy.values import Engine, Fleet, Limits, Policy, Pool, Slo, Verify, WarmUp
+from autopilot.policy.values import Engine, Fleet, Limits, Policy, Pool, Verify, WarmUp
 
 from .documents import FLEET, LOCAL, POLICY, changed, load
 
