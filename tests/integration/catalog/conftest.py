@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from autopilot.adapters.prometheus import PrometheusSource
+from autopilot.catalog.coverage import LiveReplica
 from autopilot.catalog.derive import derive
-from autopilot.catalog.queries import plan
+from autopilot.catalog.queries import Target, plan
 from autopilot.domain.samples import Answer
 from autopilot.domain.signals import Readings
 from autopilot.domain.workloads import FleetRef
@@ -32,6 +33,10 @@ class Asked:
         targets = [scene.target for scene in scenes]
         answers = {query: self.ask(query.promql) for query in plan(targets)}
         return derive(targets, answers, {scene.ref: scene.replicas for scene in scenes}, NOW)
+
+    def look_at(self, target: Target, live: Sequence[LiveReplica]) -> Readings:
+        answers = {query: self.ask(query.promql) for query in plan([target])}
+        return derive([target], answers, {target.fleet: live}, NOW)[target.fleet]
 
     def read(self, scene: Scene) -> Readings:
         return self.look([scene])[scene.ref]
