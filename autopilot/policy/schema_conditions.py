@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from autopilot.policy.problems import Path, quoted
 from autopilot.policy.shapes import PositiveNumber, Quantile, Shape, Text, Whole, Word
-from autopilot.policy.units import ShortTime
+from autopilot.policy.units import ShortTime, SomeTime
 
 # Which unit is right depends on the signal, so a threshold stays as written until its signal is known.
 Threshold: TypeAlias = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | str
@@ -53,7 +53,7 @@ class BurnRateShape(Shape):
 
     slo: Word
     burn_rate_above: PositiveNumber
-    over: ShortTime
+    over: SomeTime
 
 
 class AllShape(Shape):

@@ -14,7 +14,7 @@ def shipped(name: str) -> Loaded:
     return load_documents(read_sources([POLICIES / name]))
 
 
-@pytest.mark.parametrize("name", ["closed-loop.yaml", "local.yaml"])
+@pytest.mark.parametrize("name", ["closed-loop.yaml", "local.yaml", "chat.yaml", "code-completion.yaml", "summarize.yaml"])
 def test_a_shipped_file_loads_and_rules_its_fleet(name: str) -> None:
     loaded = shipped(name)
 
