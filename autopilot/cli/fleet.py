@@ -83,7 +83,7 @@ def _backend(config: ConfigPath, fleet: str) -> "Iterator[tuple[LocalBackend, Fl
     backend = LocalBackend(local_options(settings.local), clock=SystemClock(), http=HttpClient(HttpOptions()))
     try:
         ref = FleetRef.parse(fleet)
-        backend.start(local_fleets(loaded.fleets, version=installed_version(settings.local.launch)))
+        backend.start(local_fleets(((pair.fleet, pair.policy) for pair in loaded.pairs), version=installed_version(settings.local.launch)))
         yield backend, ref
     except (PortError, ValueError) as error:
         typer.echo(f"autopilot fleet: {error}", err=True)

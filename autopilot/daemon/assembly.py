@@ -26,9 +26,9 @@ from autopilot.daemon.history import History
 from autopilot.daemon.local_fleets import local_fleets, local_options
 from autopilot.daemon.looking import Eyes
 from autopilot.daemon.loop import Daemon, Rim, Settings
+from autopilot.policy.book import Entry
 from autopilot.policy.daemon import Auth, DaemonConfig, ReceiverConfig, SourceConfig, Tls
 from autopilot.policy.load_daemon import surroundings
-from autopilot.policy.values import Fleet
 from autopilot.ports import Backend, Journal, Source, StateLost
 
 log = structlog.get_logger()
@@ -100,9 +100,9 @@ class _Local:
     backend: LocalBackend
     version: str
 
-    def manage(self, fleets: tuple[Fleet, ...]) -> None:
+    def manage(self, entries: tuple[Entry, ...]) -> None:
         """Take the documents in force up."""
-        for fleet in local_fleets(fleets, version=self.version):
+        for fleet in local_fleets(((entry.fleet, entry.policy) for entry in entries), version=self.version):
             self.backend.manage(fleet)
 
 

@@ -13,7 +13,6 @@ from autopilot.policy.load import Unreadable, load_documents
 from autopilot.policy.loaded import Loaded, book_of, carried_over
 from autopilot.policy.sources import read_sources
 from autopilot.policy.surroundings import Surroundings
-from autopilot.policy.values import Fleet
 
 log = structlog.get_logger()
 
@@ -21,10 +20,10 @@ log = structlog.get_logger()
 class PolicyFiles:
     """Polls the resolved content: a ConfigMap changes by a swap of symlinks, and an inode says nothing then."""
 
-    def __init__(self, paths: Sequence[Path], around: Surroundings, on_fleets: Callable[[tuple[Fleet, ...]], None]) -> None:
+    def __init__(self, paths: Sequence[Path], around: Surroundings, on_entries: Callable[[tuple[Entry, ...]], None]) -> None:
         self._paths = tuple(paths)
         self._around = around
-        self._on_fleets = on_fleets
+        self._on_entries = on_entries
         self._digest = b""
         self._loaded = Loaded()
         self._book = Book()
@@ -45,7 +44,7 @@ class PolicyFiles:
         for problem in self._book.problems:
             log.error("document_refused", problem=problem)
         log.info("documents_loaded", fleets=len(self._book.entries), problems=len(self._book.problems), files=len(sources))
-        self._on_fleets(tuple(entry.fleet for entry in self._book.entries))
+        self._on_entries(self._book.entries)
 
 
 class PolicyCalendar:

@@ -4,16 +4,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from autopilot.adapters.local.fleets import LocalFleet, LocalOptions, LocalTimes, WarmUp
+from autopilot.fleet.edges import edges_of
 from autopilot.fleet.engine import EngineSpec
 from autopilot.policy.daemon import Local
-from autopilot.policy.values import Fleet
+from autopilot.policy.values import Fleet, Policy
 
 UNKNOWN_PROMPT = 512  # tokens of a warm-up prompt while the fleet's own lengths are not known (design.md §6)
 
 
-def local_fleets(fleets: Iterable[Fleet], *, version: str) -> Iterator[LocalFleet]:
-    """The fleets that run as processes here. `version` is vLLM's, "" while it is not known."""
-    for fleet in fleets:
+def local_fleets(fleets: Iterable[tuple[Fleet, Policy | None]], *, version: str) -> Iterator[LocalFleet]:
+    """The fleets that run as processes here, with their policies. `version` is vLLM's, "" while it is not known."""
+    for fleet, policy in fleets:
         pool = fleet.pool
         if fleet.backend == "local" and pool.engine is not None:
             engine = EngineSpec(pool.engine.model, pool.engine.served_names, dict(pool.engine.args), dict(pool.engine.env), version)
@@ -26,6 +27,7 @@ def local_fleets(fleets: Iterable[Fleet], *, version: str) -> Iterator[LocalFlee
                 gpus_per_replica=pool.gpus or 0,
                 warm_up=warm_up,
                 labels=fleet.identity,
+                edges=edges_of((slo.signal, slo.threshold) for slo in (policy.slos if policy is not None else ())),
             )
 
 

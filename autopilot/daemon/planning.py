@@ -65,7 +65,7 @@ def recorded_backends(config: DaemonConfig, book: Book, clock: SystemClock) -> d
     """Every backend as its records show it, for whoever may look and not touch."""
     if config.local is None:
         return {}
-    fleets = tuple(local_fleets((entry.fleet for entry in book.entries), version=installed_version(config.local.launch)))
+    fleets = tuple(local_fleets(((entry.fleet, entry.policy) for entry in book.entries), version=installed_version(config.local.launch)))
     return {"local": RecordedFleets(local_options(config.local).state_dir, fleets, clock)}
 
 

@@ -139,6 +139,11 @@ def parse_version(text: str) -> Version | None:
     return None if found is None else (int(found[1]), int(found[2]))
 
 
+def knows_custom_edges(spec: EngineSpec) -> bool:
+    """Whether this engine takes edges of our own for its histograms; not while its version is unknown."""
+    return _knows(parse_version(spec.version), "custom-histogram-buckets", by_us=True)
+
+
 def _knows(version: Version | None, flag: str, *, by_us: bool) -> bool:
     """Whether a version takes a flag. While the version is unknown operators are believed, and we add nothing."""
     if version is None:

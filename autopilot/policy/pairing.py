@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autopilot.policy.checks_edges import undecided
 from autopilot.policy.checks_policy import known_signals
 from autopilot.policy.compile import compile_fleet, compile_policy
 from autopilot.policy.cross import matches, misfits
@@ -73,4 +74,8 @@ def _ruled(draft: Draft, document: FleetDocument, rulers: Sequence[_Ruler], arou
     (ruler,) = chosen
     wrong = misfits(ruler.document, document, around)
     pair = Pair(fleet, settled=False) if wrong else Pair(fleet, ruler.policy)
-    return Pairing(pairs=(pair,), problems=tuple(ruler.draft.read.problem(one.path, one.what) for one in wrong))
+    return Pairing(
+        pairs=(pair,),
+        problems=tuple(ruler.draft.read.problem(one.path, one.what) for one in wrong),
+        warnings=tuple(ruler.draft.read.problem(one.path, one.what) for one in undecided(ruler.policy, document)),
+    )

@@ -19,6 +19,7 @@ from autopilot.adapters.local.starting import filled
 from autopilot.adapters.local.supervisor import Supervisor
 from autopilot.domain.operations import Cordon, SetReplicas, Uncordon
 from autopilot.domain.workloads import FleetRef, Observation, Unobserved
+from autopilot.fleet.edges import Edges
 from autopilot.ports import Clock, Failed, Refused, StateLost, Unsure
 
 
@@ -64,9 +65,10 @@ class LocalBackend:
                 return
             post = Post(fleet, self._options, Folder(self._options.state_dir, fleet.ref), self._ledger, self._clock, self._http)
             supervisor = self._supervisors[fleet.ref] = Supervisor(post, self._publish)
-        supervisor.post.fleet = fleet
+        supervisor.post.fleet = fleet.with_edges(self._ledger[fleet.ref].edges)
         with _saved():
-            self._ledger.change(fleet.ref, lambda record: replace(record, labels=fleet.labels))
+            record = self._ledger.change(fleet.ref, lambda record: replace(record, labels=fleet.labels, edges=_edges(record, fleet)))
+        supervisor.post.fleet = fleet.with_edges(record.edges)
         supervisor.start()
         supervisor.wake()
 
@@ -194,6 +196,10 @@ class LocalBackend:
     def _publish(self) -> None:
         with self._publishing:
             targets.publish(self._options.file_sd, targets.targets(self._ledger.records))
+
+
+def _edges(record: FleetRecord, fleet: LocalFleet) -> Edges:
+    return record.edges if record.replicas else fleet.edges
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """What the daemon hands the local backend: fleets of this machine, and how to run them."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autopilot.domain.workloads import FleetRef
+from autopilot.fleet.edges import Edges, with_edges
 from autopilot.fleet.engine import EngineSpec
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # it becomes a folder
@@ -29,7 +30,8 @@ class LocalFleet:
     """One fleet of engines on this machine.
 
     `minimum` and `maximum` are what may ever exist; `labels` are put on every target for Prometheus, beside
-    `instance`; a `router_port` of None is chosen once and kept. Raises ValueError for what could not run.
+    `instance`; a `router_port` of None is chosen once and kept. `edges` are what its histograms should have where
+    its engines are yet to be started. Raises ValueError for what could not run.
     """
 
     ref: FleetRef
@@ -40,6 +42,7 @@ class LocalFleet:
     warm_up: WarmUp = field(default_factory=WarmUp)
     labels: tuple[tuple[str, str], ...] = ()
     router_port: int | None = None
+    edges: Edges = ()
 
     def __post_init__(self) -> None:
         """Refuse limits that cross and names that are no folder."""
@@ -53,6 +56,10 @@ class LocalFleet:
             if not _PLAIN_NAME.fullmatch(part):
                 message = f'"{self.ref}": the name of a local fleet is made of letters, digits, ".", "_" and "-"'
                 raise ValueError(message)
+
+    def with_edges(self, edges: Edges) -> "LocalFleet":
+        """With engines that have these edges."""
+        return replace(self, engine=with_edges(self.engine, edges))
 
 
 @dataclass(frozen=True, slots=True)

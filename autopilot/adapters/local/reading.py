@@ -30,7 +30,7 @@ class RecordedFleets:
             return Unobserved(str(error))
         if record is None:
             return Unobserved(f"{fleet}: was never brought up; start the daemon, or run autopilot fleet up")
-        return record.as_workload(template_hash(document.engine), now=self._clock.wall())
+        return record.as_workload(template_hash(document.with_edges(record.edges).engine), now=self._clock.wall())
 
     def set_replicas(self, fleet: FleetRef, effect: SetReplicas) -> None:
         """Refuse."""

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from autopilot.adapters.local.processes import Mark, Process
 from autopilot.domain.workloads import FleetRef, Replica, ReplicaState, Workload
+from autopilot.fleet.edges import Edges
 from autopilot.ports import StateInUse, StateLost
 
 LOADS_KEPT = 20  # start-up times kept per template: its p99 is then the longest of the last twenty
@@ -100,7 +101,8 @@ class FleetRecord:
     """A fleet: what is asked for, at which version, and everything that was started for it.
 
     `down` until something is first asked for, and again after the command: then it has no router either. `streak`
-    counts the failures since a replica last served for a good while.
+    counts the failures since a replica last served for a good while. `edges` are what the template has beside the
+    document: they change only while nothing runs, or an edited policy would change a template.
     """
 
     namespace: str
@@ -115,6 +117,7 @@ class FleetRecord:
     router: RouterRecord | None = None
     loads: tuple[Loads, ...] = ()
     streak: int = 0
+    edges: Edges = ()
 
     @property
     def ref(self) -> FleetRef:

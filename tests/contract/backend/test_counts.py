@@ -6,6 +6,7 @@ import pytest
 
 from autopilot.domain.operations import SetReplicas
 from autopilot.domain.workloads import FleetRef, ReplicaState, Unobserved
+from autopilot.fleet.template import template_hash
 from autopilot.ports import Conflict, Refused
 from tests.contract.backend.rig import CHAT, PATIENCE, Rig
 from tests.support.waiting import eventually
@@ -165,3 +166,15 @@ def test_warm_up_fits_the_window_of_the_model(rig: Rig) -> None:
     rig.serve(1)
 
     assert max(rig.served("chat-1")["prompts"]) < 100
+
+
+def test_an_slo_reaches_new_engines_and_changes_none_that_run(rig: Rig) -> None:
+    rig.fleet = replace(rig.fleet, engine=replace(rig.fleet.engine, version="0.32.0"), edges=(("ttft", 0.8),))
+    rig.backend.manage(rig.fleet)
+    rig.serve(1)
+    before = rig.workload().template
+
+    rig.backend.manage(replace(rig.fleet, edges=(("ttft", 0.9),)))
+
+    assert rig.workload().template == before == template_hash(rig.fleet.with_edges((("ttft", 0.8),)).engine)
+    assert rig.replica("chat-1").template == before

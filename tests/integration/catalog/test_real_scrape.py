@@ -16,6 +16,7 @@ from autopilot.catalog.signals import SIGNALS
 from autopilot.domain.quantiles import interpolate
 from autopilot.domain.signals import Distribution, Gap, Measured, Readings, Unknown
 from autopilot.domain.workloads import FleetRef
+from autopilot.fleet.edges import next_edges
 from tests.integration.catalog.scenes import MINUTE, NOW, SCRAPE, SINCE
 from tests.support.openmetrics import Track, every, openmetrics
 from tests.support.prometheus import Binaries, PrometheusServer
@@ -79,3 +80,13 @@ def _tracks(text: str) -> Iterator[Track]:
         grows = name.endswith(GROWING)
         labels = dict(PAIR.findall(match["labels"] or ""))
         yield Track(name, {**labels, **FLEET}, [(at, value * (at - SINCE) / (NOW - SINCE) if grows else value) for at in times])
+
+
+@pytest.mark.parametrize("signal", ["ttft", "itl", "tpot", "e2e_latency", "queue_time", "prefill_time"])
+def test_the_edges_that_vllm_has_by_itself_are_those_that_are_written_out(scraped: str, signal: str) -> None:
+    (metric,) = SIGNALS[signal].metrics[:1]
+    found = [float(edge) for edge in re.findall(rf'^{metric}_bucket{{.*le="([^"+]+)"', scraped, re.MULTILINE)]
+
+    assert found
+    assert [edge for edge in found if next_edges(signal, edge) is not None] == []
+    assert next_edges(signal, max(found) + 1) == (max(found), float("inf"))
