@@ -84,6 +84,21 @@ class Telemetry:
         for metric in (self._alert_state, self._blind, self._alert_inert):
             self._fleets.keep(metric, fleet, names)
 
+    def budget_left(self, fleet: FleetRef, slo: str, *, at_least: float | None, at_most: float | None) -> None:
+        """What is left of an SLO's budget, as a share."""
+        self._fleets.put(self._slo_left, fleet, (slo, "at_least"), at_least)
+        self._fleets.put(self._slo_left, fleet, (slo, "at_most"), at_most)
+
+    def burn_rate(self, fleet: FleetRef, slo: str, window: str, *, at_least: float | None, at_most: float | None) -> None:
+        """How fast it burned over a window, as Prometheus writes one."""
+        self._fleets.put(self._slo_burn, fleet, (slo, window, "at_least"), at_least)
+        self._fleets.put(self._slo_burn, fleet, (slo, window, "at_most"), at_most)
+
+    def slos_of(self, fleet: FleetRef, names: frozenset[str]) -> None:
+        """These are all the SLOs that the fleet has: the series of others stop."""
+        for metric in (self._slo_left, self._slo_burn):
+            self._fleets.keep(metric, fleet, names)
+
     def alert_inert(self, fleet: FleetRef, alert: str, *, inert: bool) -> None:
         """Whether an alert asks for what was never there."""
         self._fleets.series(self._alert_inert, fleet, alert).set(inert)
@@ -161,6 +176,18 @@ class Telemetry:
         self._blind = Gauge(
             "autopilot_slo_blind", "1 while an alert cannot be evaluated and keeps its state.", [*_OF_FLEET, "alert"], registry=own
         )
+        self._slo_left = Gauge(
+            "autopilot_slo_budget_left_ratio",
+            "Share of the error budget left over the SLO's window, below 0 overdrawn.",
+            [*_OF_FLEET, "slo", "bound"],
+            registry=own,
+        )
+        self._slo_burn = Gauge(
+            "autopilot_slo_burn_rate",
+            "How many times faster than allowed the error budget was spent over a window.",
+            [*_OF_FLEET, "slo", "window", "bound"],
+            registry=own,
+        )
         self._alert_inert = Gauge(
             "autopilot_alert_inert", "1 while nothing that an alert asks for was ever seen.", [*_OF_FLEET, "alert"], registry=own
         )
@@ -198,6 +225,15 @@ class _SeriesByRef:
             if (metric, labels) not in mine:
                 mine[metric, labels] = metric.labels(ref.namespace, ref.name, *labels)
             return mine[metric, labels]
+
+    def put(self, metric: Gauge, ref: FleetRef, labels: tuple[str, ...], value: float | None) -> None:
+        """Set the series of these labels, or remove it where the value is not known."""
+        if value is not None:
+            self.series(metric, ref, *labels).set(value)
+            return
+        with self._turn:
+            if (metric, labels) in self._series.get(ref, {}):
+                self._remove(ref, (metric, labels))
 
     def keep(self, metric: _Metric, ref: FleetRef, firsts: frozenset[str]) -> None:
         """Remove this fleet's series of one metric, but those whose first own label is one of these."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from autopilot.cli.output import LOUD, WARN, Row, figure, requests, said, spell
+from autopilot.control.slo_status import SloRate, SloStatus
 from autopilot.control.status import AlertStatus, FleetStatus, Quantile, ReplicaStatus
 from autopilot.domain.remediations import Attempt, Phase, Remediation
 from autopilot.domain.reports import Claim
@@ -22,6 +23,7 @@ def fleet_rows(fleet: FleetStatus, running_seconds: float) -> list[Row]:
         ("in flight", _load(fleet)),
     ]
     rows += [("", said(trouble, WARN)) for trouble in _troubles(fleet.replicas)]
+    rows += [("SLO", slo_in_words(slo)) for slo in fleet.slos]
     rows += [("alert", _alert(alert)) for alert in fleet.alerts]
     rows += [("reported", said(claim_in_words(claim), style=WARN)) for claim in fleet.reported]
     if fleet.remediation is not None:
@@ -34,6 +36,33 @@ def fleet_rows(fleet: FleetStatus, running_seconds: float) -> list[Row]:
 def claim_in_words(claim: Claim) -> str:
     """`GpuLost since 2026-12-01T10:00:00+00:00, by http://alertmanager:9093`."""
     return f"{claim.name} since {claim.since.isoformat(timespec='seconds')}, by {claim.by or 'a webhook'}"
+
+
+def slo_in_words(slo: SloStatus) -> Text:
+    """`limit: 63 % of the budget of 28d left; burns 0.2 over 5m, 1.4 to 3 over 1h, unknown over 6h`."""
+    left = _between(slo.left_low, slo.left_high, scale=100.0)
+    budget = f"{left} % of the budget of {spell(slo.window_seconds)} left" if left else f"budget of {spell(slo.window_seconds)} unknown"
+    rates = ", ".join(f"{_rate(rate)} over {spell(rate.over_seconds)}" for rate in slo.rates)
+    overdrawn = slo.left_high is not None and slo.left_high < 0
+    return said(f"{slo.name}: {budget}; burns {rates}", style=LOUD if overdrawn else WARN if left is None else "")
+
+
+def _rate(rate: SloRate) -> str:
+    return _between(rate.low, rate.high) or rate.state
+
+
+def _between(low: float | None, high: float | None, *, scale: float = 1.0) -> str | None:
+    """A number, or the two that it lies between; None where neither is known."""
+    match low, high:
+        case None, None:
+            return None
+        case None, float() as most:
+            return f"at most {figure(most * scale)}"
+        case float() as least, None:
+            return f"at least {figure(least * scale)}"
+        case _:
+            texts = [figure(value * scale) for value in (low, high) if value is not None]
+            return " to ".join(dict.fromkeys(texts))
 
 
 def quantile_in_words(one: Quantile) -> str:

@@ -55,9 +55,9 @@ def _requests(reading: Reading) -> float | None:
     assert_never(reading)
 
 
-def windows(slo: Slo, also: Iterable[timedelta] = ()) -> Iterator[tuple[str, timedelta]]:
-    """Every (signal, window) that an SLO is read over: the hour that guards, its own window, and those of alerts."""
-    for over in {HOUR, slo.window, *also}:
+def made_of(slo: Slo, overs: Iterable[timedelta]) -> Iterator[tuple[str, timedelta]]:
+    """Every (signal, window) that an SLO is read from over these windows."""
+    for over in overs:
         yield slo.signal, over
         for name in slo.also_bad:
             yield ALSO_BAD[name], over

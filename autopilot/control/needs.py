@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from autopilot.control.burning import windows
+from autopilot.control.burning import made_of
 from autopilot.domain.conditions import Condition, Leaf, Per, alerts_elsewhere, burn_rates_of, leaves
+from autopilot.domain.slos import HOUR, Slo
 from autopilot.policy.values import Policy
 
 Asked = tuple[str, timedelta | None]
@@ -16,9 +17,15 @@ def signals_needed(policy: Policy | None) -> frozenset[Asked]:
         return frozenset()
     asked = {(leaf.signal, leaf.over) for leaf in _leaves(policy)}
     demands = policy.scaling.demand if policy.scaling is not None else ()
-    burning = [leaf for condition in _conditions(policy) for leaf in burn_rates_of(condition)]
-    slos = {one for slo in policy.slos for one in windows(slo, (leaf.over for leaf in burning if leaf.slo == slo.name))}
+    slos = {one for slo, overs in slo_windows(policy) for one in made_of(slo, overs)}
     return frozenset(asked | {(demand.signal, demand.over) for demand in demands} | slos)
+
+
+def slo_windows(policy: Policy) -> Iterator[tuple[Slo, tuple[timedelta, ...]]]:
+    """Each SLO with the windows that it is read over, the shortest first: those of conditions, the hour that guards, its own."""
+    burning = [leaf for condition in _conditions(policy) for leaf in burn_rates_of(condition)]
+    for slo in policy.slos:
+        yield slo, tuple(sorted({HOUR, slo.window, *(leaf.over for leaf in burning if leaf.slo == slo.name)}))
 
 
 def signals_by_replica(policy: Policy | None) -> frozenset[Asked]:

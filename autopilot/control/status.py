@@ -7,6 +7,7 @@ from typing import Literal, assert_never
 
 from autopilot.control.audit import Record
 from autopilot.control.load import number
+from autopilot.control.slo_status import SloStatus, slos_of
 from autopilot.domain.alerts import Alert
 from autopilot.domain.decisions import Act, Decision
 from autopilot.domain.memory import Memory
@@ -83,6 +84,7 @@ class FleetStatus:
     stable_seconds: float
     gaps: tuple[str, ...]
     reported: tuple[Claim, ...] = ()
+    slos: tuple[SloStatus, ...] = ()
 
     def with_inert(self, alerts: Collection[str]) -> "FleetStatus":
         """With these alerts marked as asking for what was never there."""
@@ -115,6 +117,7 @@ def summarize(record: Record, policy: Policy | None) -> FleetStatus:
         stable_seconds=memory.level.stable.total_seconds(),
         gaps=_gaps(seen.readings),
         reported=seen.reported[:REPORTED],
+        slos=slos_of(policy, seen.readings),
     )
 
 

@@ -1,13 +1,17 @@
 """What a tick says about itself in our own metrics."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from autopilot.adapters.telemetry import Telemetry
 from autopilot.control.audit import Record
+from autopilot.control.slo_status import slos_of
 from autopilot.daemon.inert import Inert
 from autopilot.daemon.looking import Sight
 from autopilot.domain.remediations import Attempt, Phase, Remediation
 from autopilot.policy.book import Book
+from autopilot.policy.units import format_duration
+from autopilot.policy.values import Policy
 
 
 def report(telemetry: Telemetry, book: Book, records: Sequence[Record], sight: Sight, inert: Inert) -> None:
@@ -33,8 +37,19 @@ def _fleet(telemetry: Telemetry, book: Book, record: Record) -> None:
     telemetry.alerts_of(ref, frozenset(alert.name for alert in record.after.alerts))
     for alert in record.after.alerts:
         telemetry.alert(ref, alert)
+    _slos(telemetry, record, book.policy_of(ref))
     for attempt in _judged(record):
         telemetry.verdict(ref, attempt.verb, attempt.verdict)
+
+
+def _slos(telemetry: Telemetry, record: Record, policy: Policy | None) -> None:
+    found = slos_of(policy, record.seen.readings)
+    telemetry.slos_of(record.fleet, frozenset(slo.name for slo in found))
+    for slo in found:
+        telemetry.budget_left(record.fleet, slo.name, at_least=slo.left_low, at_most=slo.left_high)
+        for rate in slo.rates:
+            window = format_duration(timedelta(seconds=rate.over_seconds))
+            telemetry.burn_rate(record.fleet, slo.name, window, at_least=rate.low, at_most=rate.high)
 
 
 def _judged(record: Record) -> Iterator[Attempt]:

@@ -149,3 +149,21 @@ def test_two_registries_do_not_share_a_thing(telemetry: Telemetry) -> None:
     Telemetry(timedelta).ticked(timedelta())
 
     assert series(telemetry, "autopilot_ticks_total") == [({}, 0.0)]
+
+
+def test_an_error_budget_is_shown_within_its_bounds_and_not_at_all_while_unknown(telemetry: Telemetry) -> None:
+    telemetry.budget_left(CHAT, "first-token", at_least=0.25, at_most=0.5)
+    telemetry.burn_rate(CHAT, "first-token", "1h", at_least=2.0, at_most=2.0)
+    telemetry.burn_rate(CHAT, "first-token", "1h", at_least=3.0, at_most=None)
+
+    left = {labels["bound"]: value for labels, value in series(telemetry, "autopilot_slo_budget_left_ratio")}
+    assert left == {"at_least": 0.25, "at_most": 0.5}
+    assert series(telemetry, "autopilot_slo_burn_rate") == [({**IN_CHAT, "slo": "first-token", "window": "1h", "bound": "at_least"}, 3.0)]
+
+
+def test_the_series_of_an_slo_that_was_edited_away_stop(telemetry: Telemetry) -> None:
+    telemetry.burn_rate(CHAT, "old", "1h", at_least=2.0, at_most=2.0)
+
+    telemetry.slos_of(CHAT, frozenset({"new"}))
+
+    assert series(telemetry, "autopilot_slo_burn_rate") == []
