@@ -19,6 +19,10 @@ class KeptQuery(Query, Protocol):
         ...
 
 
+# A question that is seldom asked is a dear one: a server that cannot answer it is not asked again on the next tick.
+DEAR = timedelta(minutes=1)
+AGAIN = timedelta(seconds=30)
+
 Q = TypeVar("Q", bound=KeptQuery)
 
 
@@ -44,13 +48,16 @@ class KeptAnswers(Generic[Q]):
     def ask(
         self, sources: Mapping[str, Source], queries: Iterable[Q], *, at: float, deadline_seconds: float
     ) -> Mapping[Q, Answer | QueryFailed]:
-        """As `queries.ask`. A failure, and an answer with warnings, is never used again."""
+        """As `queries.ask`. An answer with warnings is never used again, and neither is a failure, but for `AGAIN` that of a dear question."""
         asked = dict.fromkeys(queries)
         known = {query: kept for query, kept in self._kept.items() if query in asked and kept.good(at)}
         fresh = ask(sources, [query for query in asked if query not in known], at=at, deadline_seconds=deadline_seconds)
-        self._kept = known | {query: _Kept(answer, at, query.keep) for query, answer in fresh.items() if query.keep and _is_whole(answer)}
+        self._kept = known | {query: _Kept(answer, at, _worth(answer, query.keep)) for query, answer in fresh.items()}
         return {query: known[query].answer if query in known else fresh[query] for query in asked}
 
 
-def _is_whole(answer: Answer | QueryFailed) -> bool:
-    return isinstance(answer, Answer) and not answer.warnings
+def _worth(answer: Answer | QueryFailed, keep: timedelta) -> timedelta:
+    """For how long an answer may be used again."""
+    if isinstance(answer, QueryFailed):
+        return AGAIN if keep > DEAR else timedelta(0)
+    return timedelta(0) if answer.warnings else keep

@@ -17,6 +17,8 @@ MINUTE = timedelta(minutes=1)
 LEAST_SCRAPES = 4  # a window of fewer can be empty: Prometheus 3 leaves out its left edge
 LONG = timedelta(hours=1)  # a longer window changes little in the time that its answer is kept
 KEEP_LONG = timedelta(minutes=5)
+SOON = timedelta(minutes=30)  # from here on an answer is kept for a part of its window that changes it by 2 % at most
+PART_KEPT = 60
 STALE_AFTER = 3  # scrape intervals: a sample that is older is no sample (R-7)
 
 
@@ -97,8 +99,7 @@ class Query:
     @property
     def keep(self) -> timedelta:
         """For how long its answer may be used again instead of asking."""
-        over = self.series.over
-        return max(self.series.keep, KEEP_LONG) if over is not None and over > LONG else self.series.keep
+        return max(self.series.keep, _kept(self.series.over))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,12 @@ def idleness(need: Need, group: Group) -> tuple[Series, ...]:
         return ()
     over = group.window(need.over)
     return series.quiet(over), series.increase(FINISHED, over)
+
+
+def _kept(over: timedelta | None) -> timedelta:
+    if over is None or over < SOON:
+        return timedelta(0)
+    return KEEP_LONG if over > LONG else over / PART_KEPT
 
 
 def _ever(signal: str) -> bool:

@@ -97,3 +97,11 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
     kept.ask({"default": source}, questions, at=NOON, deadline_seconds=5.0)
 
     assert list(kept.ask({"default": source}, questions, at=NOON + 5, deadline_seconds=5.0)) == questions
+
+
+@pytest.mark.parametrize(("seconds", "times"), [([0, 5, 25], 1), ([0, 30], 2), ([0, 30, 40, 300], 2)], ids=["soon", "later", "answered"])
+def test_a_dear_question_that_failed_is_not_asked_on_every_tick(seconds: list[float], times: int) -> None:
+    source = Counting([QueryFailed()])
+    asked_at(seconds, source, Question("28 days", keep=5 * MINUTE))
+
+    assert len(source.asked) == times

@@ -33,6 +33,28 @@ def test_a_thousand_fleets_that_share_a_rich_policy_are_read_with_at_most_25_que
     assert len(plan([target(f"fleet-{number}", needs=SHARED) for number in range(1000)])) <= 25
 
 
+def test_fleets_with_every_window_of_an_slo_are_asked_at_most_25_questions_in_a_usual_tick() -> None:
+    overs = [timedelta(minutes=minutes) for minutes in (5, 30, 60, 120, 360, 1440, 3 * 1440, 28 * 1440)]
+    slo = {Need(signal, over) for signal in ("ttft", "server_errors", "refused") for over in overs}
+    needs = frozenset({Need("bandwidth_utilization", MINUTE), *slo})
+    queries = plan([target(f"fleet-{number}", needs=needs) for number in range(100)])
+    tick = timedelta(seconds=5)
+
+    assert sum(1.0 if query.keep <= tick else tick / query.keep for query in queries) <= 25
+
+
+@pytest.mark.parametrize(
+    ("minutes", "kept"),
+    [(1, 0), (29, 0), (30, 30), (60, 60), (61, 300), (28 * 1440, 300)],
+    ids=["a-minute", "just-under", "half-an-hour", "an-hour", "more-than-an-hour", "28-days"],
+)
+def test_the_answer_about_a_long_window_is_kept(minutes: int, kept: int) -> None:
+    over = timedelta(minutes=minutes)
+    found = {query.keep for query in plan([target(needs=frozenset({Need("server_errors", over)}))]) if query.series.over == over}
+
+    assert timedelta(seconds=kept) in found
+
+
 def test_whole_histograms_are_asked_first_and_what_may_be_kept_last() -> None:
     queries = plan([target(needs=SHARED), target("code", scrape=timedelta(seconds=30))])
     whole = [query for query in queries if query.labels[-1] == "le" and not query.keep]

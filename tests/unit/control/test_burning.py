@@ -12,13 +12,15 @@ from autopilot.control.seen import Case, Seen
 from autopilot.domain.alerts import AlertRule, Severity
 from autopilot.domain.conditions import All, BurnRateLeaf, Condition, Not, Truth
 from autopilot.domain.memory import Memory
+from autopilot.domain.operations import Cordon, Effect
 from autopilot.domain.reasons import Reason
 from autopilot.domain.signals import Entry, Gap, Idle, Measured, Reading, Readings, Unknown
 from autopilot.domain.slos import Slo
 from autopilot.domain.verbs import Verb
-from tests.support.policies import CHAT, closed_loop
+from autopilot.domain.workloads import Workload
+from tests.support.policies import CHAT, closed_loop, only
 from tests.unit.control.looks import NOON, times
-from tests.unit.control.ticks import START, TICK, fleet_of
+from tests.unit.control.ticks import BAD, CALM, START, TICK, Ticking, called_back, draining, fleet_of, proven, telling
 
 HOUR = timedelta(hours=1)
 ON_EDGE = Slo("first-token", "ttft", 0.5, 0.99, timedelta(days=28), ("server_errors", "rejected"))
@@ -149,3 +151,43 @@ def test_an_hour_that_burns_holds_a_scheduled_retune() -> None:
 
     assert hold is not None
     assert hold.reason is Reason.BUDGET_BURNING
+
+
+BURNS = hour(times(0, 500, 500))
+CALM_HOUR = hour(times(0, 1000))
+
+
+def with_hour(there: Workload, readings: Readings, *, waiting: float) -> Readings:
+    return Readings((*telling(there, waiting=waiting).entries, *readings.entries))
+
+
+@pytest.mark.parametrize(
+    ("readings", "held", "effects"),
+    [(BURNS, [Reason.BUDGET_BURNING], []), (CALM_HOUR, [], [Cordon(("r1",))])],
+    ids=["burning", "calm"],
+)
+def test_a_fleet_shrinks_only_while_its_budget_does_not_burn(readings: Readings, held: list[Reason], effects: list[Effect]) -> None:
+    policy = replace(only(closed_loop(minimum=2), "queued"), slos=(ON_EDGE,))
+    there = fleet_of("sss")
+    ticking = Ticking(policy=policy, memory=proven(stable=HOUR)).tick(there, readings=with_hour(there, readings, waiting=CALM))
+
+    assert ticking.effects == effects
+    assert ticking.reasons(Verb.SCALE_IN) == held
+
+
+def test_a_ladder_takes_its_step_while_the_budget_burns() -> None:
+    policy = replace(only(closed_loop(), "queued"), slos=(ON_EDGE,))
+    there = fleet_of("ss")
+    ticking = Ticking(policy=policy, memory=proven()).ticks(3, there, BAD, readings=with_hour(there, BURNS, waiting=BAD))
+
+    assert ticking.counts == [(2, 5)]
+
+
+def test_a_victim_goes_back_into_traffic_when_the_budget_begins_to_burn() -> None:
+    ticking = draining()
+    assert ticking.policy is not None
+    ticking.policy = replace(ticking.policy, slos=(ON_EDGE,))
+    there = fleet_of("css")
+    ticking.tick(there, readings=with_hour(there, BURNS, waiting=CALM))
+
+    assert called_back(ticking)
