@@ -11,7 +11,8 @@ from prometheus_api_client import PrometheusConnect
 from pydantic_core import from_json
 
 from autopilot.adapters.http import BoundedSession, HttpClient, HttpError, HttpLate, Response, origin
-from autopilot.domain.samples import Answer, Sample
+from autopilot.adapters.prometheus_rows import NoSampleError, read_number, read_rows
+from autopilot.domain.samples import Answer, NativeSample, Sample
 from autopilot.ports import QueryFailed, QueryLate
 
 SERIES_LIMIT = 500  # a query of ours has 50 series a fleet; many more means that it groups by the wrong label
@@ -116,9 +117,10 @@ def _answer(response: Response, series_limit: int) -> Answer:
     envelope = _envelope(response)
     match envelope.get("data"):
         case {"resultType": "vector", "result": list(rows)}:
-            return Answer(_samples(rows, series_limit), _warnings(envelope))
+            samples, natives = _rows(rows, series_limit)
+            return Answer(samples, _warnings(envelope), natives)
         case {"resultType": "scalar", "result": list(point)}:
-            return Answer((_sample({"metric": {}, "value": point}),), _warnings(envelope))
+            return Answer((_scalar(point),), _warnings(envelope))
         case {"resultType": str(kind)}:
             message = f"it gives a {_short(kind)}, and only vectors and scalars can be judged; correct the query"
         case _:
@@ -159,23 +161,22 @@ def _warnings(envelope: Mapping[str, Any]) -> tuple[str, ...]:
             return (str(other),)
 
 
-def _samples(rows: Sequence[Any], series_limit: int) -> tuple[Sample, ...]:
+def _rows(rows: Sequence[Any], series_limit: int) -> tuple[tuple[Sample, ...], tuple[NativeSample, ...]]:
+    """The rows of a vector, numbers and native histograms apart. Raises _UnusableError."""
     if len(rows) > series_limit:
         message = f"it gives {len(rows)} series and the limit is {series_limit}; group by fewer labels"
         raise _UnusableError(message)
-    return tuple(_sample(row) for row in rows)
-
-
-def _sample(row: Any) -> Sample:
-    """One row, without a model and without a copy: a large fleet has 100,000 of them. Raises _UnusableError."""
     try:
-        (at, value), labels = row["value"], row["metric"]
-        if type(labels) is dict:
-            return Sample(labels, float(value), float(at))
-    except (KeyError, TypeError, ValueError):
-        pass  # said below
-    message = f"it gives a row that is no sample: {_short(row)}; a native histogram needs another query"
-    raise _UnusableError(message)
+        return read_rows(rows)
+    except NoSampleError as error:
+        raise _UnusableError(str(error)) from error
+
+
+def _scalar(point: Sequence[Any]) -> Sample:
+    try:
+        return read_number({"metric": {}, "value": point})
+    except NoSampleError as error:
+        raise _UnusableError(str(error)) from error
 
 
 def _short(text: object) -> str:

@@ -1,14 +1,14 @@
 """Answers, sorted by fleet: each row is looked at once."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeAlias
 
 from autopilot.catalog.queries import Group, Query
-from autopilot.catalog.series import Series
-from autopilot.domain.samples import Answer
+from autopilot.catalog.series import Series, Split
+from autopilot.domain.samples import Answer, NativeSample
 from autopilot.domain.signals import Gap, Unknown
 
 Identity: TypeAlias = tuple[str, ...]
@@ -24,7 +24,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, eq=False)  # told apart by identity: what was made of one is found again by it
 class Column:
-    """The answer to one query: for each fleet its rows by replica or by edge.
+    """The answer to one query: for each fleet its rows by replica or by edge, and its native histogram.
 
     `gap` is set when there is no answer; `warned` says that the source itself calls the answer incomplete.
     """
@@ -32,6 +32,7 @@ class Column:
     rows: Mapping[Identity, Mapping[str, float]] = field(default_factory=dict)
     gap: Unknown | None = None
     warned: bool = False
+    natives: Mapping[Identity, NativeSample] = field(default_factory=dict)
 
     def of(self, identity: Identity) -> Mapping[str, float]:
         """The rows of one fleet."""
@@ -55,16 +56,29 @@ def column(query: Query, answer: Answer | Failure | None) -> Column:
         case Failure(gap=gap, detail=detail):
             return Column(gap=Unknown(gap, detail))
         case Answer():
-            return Column(rows=_sorted(query.labels, answer), warned=bool(answer.warnings))
+            return _read(query, answer)
 
 
-def _sorted(labels: tuple[str, ...], answer: Answer) -> dict[Identity, dict[str, float]]:
+def _read(query: Query, answer: Answer) -> Column:
+    """Native histograms stand beside the rows by edge; where observations are counted, each is a row with their number."""
+    labels = query.labels
+    rows = _sorted(labels, ((found, value) for found, value, _ in answer.samples))
+    natives: dict[Identity, NativeSample] = {}
+    if query.series.split is Split.OBSERVATIONS:
+        for replica, row in _sorted(labels, ((native.labels, native.observations) for native in answer.natives)).items():
+            rows.setdefault(replica, {}).update(row)
+    elif query.series.split is Split.EDGE:
+        natives = {tuple(native.labels.get(label, "") for label in labels[:-1]): native for native in answer.natives}
+    return Column(rows=rows, warned=bool(answer.warnings), natives=natives)
+
+
+def _sorted(labels: tuple[str, ...], found: Iterable[tuple[Mapping[str, str], float]]) -> dict[Identity, dict[str, float]]:
     rows: defaultdict[Identity, dict[str, float]] = defaultdict(dict)
     pick = itemgetter(*labels)  # of at least two labels: always a tuple
-    for found, value, _ in answer.samples:
+    for pairs, value in found:
         try:
-            key: tuple[str, ...] = pick(found)
+            key: tuple[str, ...] = pick(pairs)
         except KeyError:  # Prometheus leaves out a label whose value is empty
-            key = tuple(found.get(label, "") for label in labels)
+            key = tuple(pairs.get(label, "") for label in labels)
         rows[key[:-1]][key[-1]] = value
     return rows

@@ -7,7 +7,7 @@ from functools import cached_property, reduce
 from math import isfinite, nan
 
 from autopilot.catalog.answers import Column
-from autopilot.catalog.histograms import distribution
+from autopilot.catalog.histogram_series import Forms, histogram
 from autopilot.catalog.idle import is_idle, quiet_replicas
 from autopilot.catalog.judging import Judged, Look, Readout, joined, judge, silence
 from autopilot.catalog.queries import Need
@@ -143,8 +143,8 @@ def _histogram(line: Line, look: Look) -> Reading:
     exports = judge(sums, look)
     if exports.gap is not None and sums.gap is None:
         return exports.gap
-    rows = buckets.of(look.identity)
-    if not rows:
+    rows, native = buckets.of(look.identity), buckets.natives.get(look.identity)
+    if not rows and native is None:
         return Unknown(Gap.ABSENT, f"{line.kind.metrics[0]} has no buckets")
     stalled = look.stalled if line.kind.latency else _NOBODY  # who stands still gives no latency, neither good nor bad
     if stalled and 2 * len(stalled) >= len(look.coverage.reporting):
@@ -153,7 +153,7 @@ def _histogram(line: Line, look: Look) -> Reading:
     partial = exports.partial or doubtful or stalled is None or bool(stalled)
     if not partial and is_idle(quiet_replicas(line.idleness, line.window, look), look):
         return _IDLE
-    return distribution(rows, edges.of(look.identity), total=_total(sums, look), partial=partial)
+    return histogram(Forms(rows, edges.of(look.identity), native), total=_total(sums, look), partial=partial)
 
 
 def _total(sums: Column, look: Look) -> float | None:

@@ -141,7 +141,7 @@ class Group:
             enough=self._enough(wanted.over),
             stale=f"{(STALE_AFTER * self.scrape_interval).total_seconds():g}",
         )
-        row = self.replica_label if wanted.split is series.Split.REPLICA else "le"
+        row = "le" if wanted.split is series.Split.EDGE else self.replica_label
         return Query(self.source, text, (*self.names, row), wanted)
 
     def _enough(self, over: timedelta | None) -> int:

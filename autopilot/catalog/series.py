@@ -36,7 +36,8 @@ class Split(StrEnum):
     """What tells the rows of one fleet apart."""
 
     REPLICA = "replica"
-    EDGE = "edge"
+    OBSERVATIONS = "observations"  # by replica; a native histogram among the rows counts its observations
+    EDGE = "edge"  # a native histogram has all of its edges in one row
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def growth(over: timedelta) -> Series:
 def steps(over: timedelta) -> Series:
     """Engine steps; tokens where an engine does not count its steps."""
     tokens = f"sum by ($by) ({_grown(PROMPT_TOKENS)}) + sum by ($by) ({_grown(GENERATION_TOKENS)})"
-    return Series(f"sum by ($by) ({_grown(STEPS + '_count')}) or ({tokens})", over)
+    return Series(f"sum by ($by) ({_grown(STEPS + '_count')}) or sum by ($by) ({_grown(STEPS)}) or ({tokens})", over, Split.OBSERVATIONS)
 
 
 def stalled(scrape: timedelta) -> Series:
@@ -96,7 +97,8 @@ def stalled(scrape: timedelta) -> Series:
     so it proves nothing by itself: `engine_steps` must be there too.
     """
     busy = f"min_over_time({RUNNING}{{$match}}[$over]) + min_over_time({WAITING}{{$match}}[$over]) > 0"
-    moved = f"{_grown(STEPS + '_count')} or ({_grown(PROMPT_TOKENS)} + {_grown(GENERATION_TOKENS)})"
+    native = f"changes({STEPS}{{$match}}[$over])"  # a native histogram: it has another value after every step
+    moved = f"{_grown(STEPS + '_count')} or {native} or ({_grown(PROMPT_TOKENS)} + {_grown(GENERATION_TOKENS)})"
     whole = f"count_over_time({RUNNING}{{$match}}[$over]) >= $enough"
     return Series(f"count by ($by) (({busy}) and (({moved}) == 0) and ({whole}))", STALL + scrape)
 
@@ -111,13 +113,17 @@ def quiet(over: timedelta) -> Series:
 
 
 def buckets(metric: str, over: timedelta) -> Series:
-    """A whole histogram of each fleet."""
-    return Series(f"sum by ($ids, le) ({_grown(metric + '_bucket')})", over, Split.EDGE)
+    """A whole histogram of each fleet: rows by edge of the replicas that export it classic, one row of those that export it native."""
+    return Series(f"sum by ($ids, le) ({_grown(metric + '_bucket')}) or sum by ($ids) ({_grown(metric)})", over, Split.EDGE)
 
 
 def sums(metric: str, over: timedelta) -> Series:
-    """The observed values summed, replica by replica: who has no row does not export the histogram."""
-    return increase(metric + "_sum", over)
+    """The observed values summed, replica by replica: who has no row does not export the histogram.
+
+    0 for a native histogram: it brings its sum with its buckets.
+    """
+    native = f"0 * count by ($by) (count_over_time({metric}{{$match}}[$over]) > 1)"
+    return Series(f"sum by ($by) ({_grown(metric + '_sum')}) or {native}", over)
 
 
 def uneven_edges(metric: str) -> Series:

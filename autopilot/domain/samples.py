@@ -16,11 +16,33 @@ class Sample(NamedTuple):
     at: float
 
 
+class NativeBucket(NamedTuple):
+    """How many observations lay over `low` and at or under `high`; either may be infinite."""
+
+    low: float
+    high: float
+    held: float
+
+
+class NativeSample(NamedTuple):
+    """A native histogram in an instant vector: buckets that are not empty, in any order.
+
+    `observations` (how many) and `total` (the observed values, summed) may be fractions, NaN or infinite; `at` as in `Sample`.
+    """
+
+    labels: Mapping[str, str]
+    observations: float
+    total: float
+    buckets: tuple[NativeBucket, ...]
+    at: float
+
+
 class Answer(NamedTuple):
     """The whole answer to one query. Warnings mean that the data may be partial (Thanos does this)."""
 
     samples: tuple[Sample, ...]
     warnings: tuple[str, ...] = ()
+    natives: tuple[NativeSample, ...] = ()
 
 
 class Track(NamedTuple):

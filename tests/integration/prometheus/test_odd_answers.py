@@ -64,8 +64,12 @@ def ask(server: OddServer, query: str = "up") -> Answer:
         pytest.param(answering(200, success("matrix", [])), id="matrix"),
         pytest.param(answering(200, success("string", [NOON, "x"])), id="string"),
         pytest.param(answering(200, success("streams", [])), id="unheard-of"),
+        pytest.param(answering(200, success("vector", [{"metric": {}, "histogram": [NOON, {"count": "1"}]}])), id="native-without-sum"),
         pytest.param(
-            answering(200, success("vector", [{"metric": {}, "histogram": [NOON, {"count": "1", "sum": "2"}]}])), id="native-histogram"
+            answering(
+                200, success("vector", [{"metric": {}, "histogram": [NOON, {"count": "1", "sum": "2", "buckets": [[0, "1", "2"]]}]}])
+            ),
+            id="native-with-half-a-bucket",
         ),
     ],
 )
