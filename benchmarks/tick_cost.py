@@ -111,6 +111,7 @@ class Bench:
             telemetry=Telemetry(timedelta),
             board=MeteredBoard(self._meter),
             warm_up_with=lambda _, __: None,
+            claims=tuple,
         )
         return Daemon(rim, Settings(2 * deadline), memory_lost=False)
 

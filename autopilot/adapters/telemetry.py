@@ -23,6 +23,7 @@ from autopilot.adapters.scheduler import Trouble
 from autopilot.domain.alerts import Alert, AlertState
 from autopilot.domain.decisions import Act, Decision, Hold
 from autopilot.domain.remediations import Verdict
+from autopilot.domain.reports import Taken
 from autopilot.domain.signals import Gap
 from autopilot.domain.verbs import Verb
 from autopilot.domain.workloads import FleetRef
@@ -132,6 +133,15 @@ class Telemetry:
             self._policies.keep(self._policy, ref, frozenset({content}))
             self._policies.series(self._policy, ref, content).set(1)
 
+    def webhook_answered(self, status: int) -> None:
+        """A webhook was answered with this status code."""
+        self._webhooks.labels(str(status)).inc()
+
+    def reports_taken(self, counts: Mapping[Taken, int]) -> None:
+        """So many reported alerts came to what."""
+        for taken, count in counts.items():
+            self._reports.labels(taken.value).inc(count)
+
     def journal_failed(self) -> None:
         """A record could not be kept."""
         self._journal_failures.inc()
@@ -206,6 +216,10 @@ class Telemetry:
             ["namespace", "policy"],
             registry=own,
         )
+        self._webhooks = Counter(
+            "autopilot_webhook_requests", "Alertmanager webhooks, by the status code answered.", ["code"], registry=own
+        )
+        self._reports = Counter("autopilot_webhook_alerts", "Alerts reported by webhooks, by what they came to.", ["taken"], registry=own)
         self._journal_failures = Counter("autopilot_journal_failures", "Records that could not be kept.", registry=own)
         self._state_saved = Gauge("autopilot_state_saved", "1 when Memory could be saved the last time.", registry=own)
         self._undelivered = Counter("autopilot_notifications_undelivered", "Notifications given up.", ["receiver"], registry=own)

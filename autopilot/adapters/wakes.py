@@ -65,7 +65,7 @@ class SqliteWakes:
     Of each alert the newest episode is kept; the alert heard longest ago goes when there are too many, those that are over first.
     """
 
-    def __init__(self, database: Database, writer: SingleWriter, clock: Clock, on_fresh: Callable[[Sequence[Report]], None]) -> None:
+    def __init__(self, database: Database, writer: SingleWriter, clock: Clock, on_fresh: Callable[[Sequence[Report]], object]) -> None:
         self._database = database
         self._writer = writer
         self._clock = clock
@@ -170,7 +170,7 @@ class SqliteWakes:
         return superfluous({**self._kept, **changes}, now)
 
 
-def open_wakes(path: Path, clock: Clock, on_fresh: Callable[[Sequence[Report]], None]) -> SqliteWakes:
+def open_wakes(path: Path, clock: Clock, on_fresh: Callable[[Sequence[Report]], object]) -> SqliteWakes:
     """Open or create; a file that cannot be read is moved aside: Alertmanager says again what still fires. Raises StateInUse or StateLost."""
     path = path.resolve()
     writer = SingleWriter(path)

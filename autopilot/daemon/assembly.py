@@ -16,8 +16,10 @@ from autopilot.adapters.local.backend import LocalBackend
 from autopilot.adapters.notifier import QueueNotifier
 from autopilot.adapters.prometheus import PrometheusSource
 from autopilot.adapters.receivers import Deliver, to_file, to_log, to_webhook
+from autopilot.adapters.scheduler import TICK, Tokens
 from autopilot.adapters.state import MemoryCodec, open_state
 from autopilot.adapters.telemetry import Telemetry
+from autopilot.adapters.wakes import SqliteWakes, open_wakes
 from autopilot.adapters.workers import ActWorkers
 from autopilot.control.codec import memory_from_json, memory_to_json
 from autopilot.daemon.board import Board
@@ -44,6 +46,8 @@ class Assembled:
     rim: Rim
     journal: Journal
     sources: Mapping[str, Source]
+    reports: SqliteWakes
+    tokens: Tokens
     closing: ExitStack
 
 
@@ -73,9 +77,24 @@ def _assemble(config: DaemonConfig, opened: ExitStack) -> Assembled:
     documents = PolicyFiles([Path(path) for path in config.policies], surroundings(config), local.manage if local is not None else _nothing)
     workers = ActWorkers(eyes.backends, notifier)
     warm_up_with = local.backend.warm_up_with if local is not None else _nothing
-    rim = Rim(clock, eyes, documents, PolicyCalendar(), state.store, History(kept.journal), workers, telemetry, board, warm_up_with)
+    tokens = Tokens()
+    reports = open_wakes(config.reports, clock, lambda _: tokens.put(TICK))
+    opened.callback(reports.close)
+    rim = Rim(
+        clock,
+        eyes,
+        documents,
+        PolicyCalendar(),
+        state.store,
+        History(kept.journal),
+        workers,
+        telemetry,
+        board,
+        warm_up_with,
+        reports.claims,
+    )
     settings = Settings(config.interval, config.storm.share, config.storm.from_fleets)
-    return Assembled(Daemon(rim, settings, memory_lost=state.lost), rim, kept.journal, eyes.sources, opened)
+    return Assembled(Daemon(rim, settings, memory_lost=state.lost), rim, kept.journal, eyes.sources, reports, tokens, opened)
 
 
 def eyes_of(config: DaemonConfig, backends: Mapping[str, Backend]) -> Eyes:

@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -25,6 +25,7 @@ from autopilot.domain.alerts import AlertState
 from autopilot.domain.logical_time import ZERO, LogicalTime
 from autopilot.domain.memory import Memory
 from autopilot.domain.operations import Operation, Tell
+from autopilot.domain.reports import Report as Claimed
 from autopilot.domain.verbs import Verb
 from autopilot.domain.workloads import FleetRef
 from autopilot.policy.book import Book, Entry
@@ -75,6 +76,7 @@ class Rim:
     telemetry: Telemetry
     board: Board
     warm_up_with: WarmUpWith
+    claims: Callable[[], Sequence[Claimed]]
 
 
 class Daemon:
@@ -110,7 +112,7 @@ class Daemon:
         back = rim.workers.report()  # before the look: a change that is reported is to be seen, or it looks like another hand's
         now, wall = self.now(), rim.clock.wall()
         fleets = [(entry.fleet, entry.policy) for entry in book.entries]
-        sight = look(fleets, rim.eyes, at=wall.timestamp(), deadline=self._settings.interval / 2)
+        sight = look(fleets, rim.eyes, at=wall.timestamp(), deadline=self._settings.interval / 2, reports=rim.claims())
         cases = self._cases(book, sight, back, now=now, wall=wall)
         results = self._decide(cases, book)
         saved = self._save(cases, results, now=now)
@@ -138,6 +140,7 @@ class Daemon:
                 windows=self._rim.calendar.open_windows(entry, wall),
                 restarted=ref not in self._seen_before,
                 storm=storm,
+                reported=sight.claims.get(ref, ()),
             )
             self._seen_before.add(ref)
             cases[ref] = Case(entry.fleet, entry.policy, self._memory(ref, entry, now), seen)

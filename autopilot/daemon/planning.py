@@ -8,6 +8,7 @@ from autopilot.adapters.clock import SystemClock
 from autopilot.adapters.engine_version import installed_version
 from autopilot.adapters.local.reading import RecordedFleets
 from autopilot.adapters.state import read_state
+from autopilot.adapters.wakes import read_claims
 from autopilot.control.cycle import Cycled, run_all
 from autopilot.control.seen import Case, Seen
 from autopilot.control.status import describe
@@ -41,7 +42,7 @@ def planned(config: DaemonConfig, book: Book) -> tuple[Planned, ...]:
     eyes = eyes_of(config, recorded_backends(config, book, clock))
     wall = clock.wall()
     fleets = [(entry.fleet, entry.policy) for entry in book.entries]
-    sight = look(fleets, eyes, at=wall.timestamp(), deadline=config.interval / 2)
+    sight = look(fleets, eyes, at=wall.timestamp(), deadline=config.interval / 2, reports=read_claims(config.reports, clock))
     calendar = PolicyCalendar()
     now = state.running + clock.running()
     cases = []
@@ -55,6 +56,7 @@ def planned(config: DaemonConfig, book: Book) -> tuple[Planned, ...]:
                 readings=sight.readings[ref],
                 workload=sight.workloads[ref],
                 windows=calendar.open_windows(entry, wall),
+                reported=sight.claims.get(ref, ()),
             )
             cases.append(Case(entry.fleet, entry.policy, _memory(entry, state.memories), seen))
     results = run_all(cases, book.budgets)

@@ -7,22 +7,27 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import ip_address
+from pathlib import Path
 from types import FrameType
 
 import structlog
 
-from autopilot.adapters.scheduler import Ticker, Tokens
+from autopilot.adapters.scheduler import Ticker
+from autopilot.adapters.token_file import TokenFile
 from autopilot.adapters.watchdog import DEAD, Watchdog
 from autopilot.daemon.assembly import Assembled
 from autopilot.policy.daemon import DaemonConfig
 from autopilot.web.app import Doors, make_app
 from autopilot.web.server import WebServer
+from autopilot.web.webhook import AlertsDoor, Pace
 
 log = structlog.get_logger()
 
 SHORTLY = timedelta(seconds=5)  # for a thread to end
 GC_THRESHOLD = 1_000_000  # objects: a tick of 1,000 fleets has 400,000 at once, and looking for cycles is a seventh of its cost
 SWEEP_EVERY = timedelta(minutes=1)  # between ticks instead, when little is alive: 0.1 s at that size
+BREATH = timedelta(seconds=0.5)  # between two ticks at least: a flood of hints must not keep the loop going round
 LISTEN = timedelta(seconds=0.5)  # how soon a signal is noticed between two ticks
 
 
@@ -50,17 +55,19 @@ class Process:
         stopping = threading.Event()
         _on_signal(stopping)
         gc.set_threshold(GC_THRESHOLD)
-        tokens = Tokens()
+        tokens = self.assembled.tokens
         ticker = Ticker(self.config.interval, tokens, self.assembled.rim.telemetry.scheduler_trouble)
         watchdog = Watchdog(ticker, self.config.interval, self.assembled.rim.clock, _dead)
         ticker.start()
         watchdog.start()
         swept = self.assembled.rim.clock.running()
+        breath = min(BREATH, self.config.interval / 4).total_seconds()
         log.info("started", interval_seconds=self.config.interval.total_seconds(), policies=list(self.config.policies))
         try:
             while not stopping.is_set():
                 if tokens.take(LISTEN) is not None and not stopping.is_set():
                     self._tick(watchdog)
+                    stopping.wait(breath)
                     swept = self._swept(swept)
         finally:
             watchdog.stop(SHORTLY)
@@ -94,6 +101,15 @@ class Process:
             metrics=rim.telemetry.render,
             ready=self._not_ready,
             records=lambda fleet, last: self.assembled.journal.read(fleet, last=last),
+            alerts=self._alerts_door(),
+        )
+
+    def _alerts_door(self) -> AlertsDoor:
+        rim, file = self.assembled.rim, self.config.http.alerts_token_file
+        admits = TokenFile(Path(file)).accepts if file is not None else _only_if(open_to_all=_is_loopback(self.config.http.host))
+        telemetry = rim.telemetry
+        return AlertsDoor(
+            self.assembled.reports.enqueue, admits, Pace(rim.clock.running), telemetry.webhook_answered, telemetry.reports_taken
         )
 
     def _not_ready(self) -> tuple[str, ...]:
@@ -102,6 +118,18 @@ class Process:
         reasons = [] if status.ticks else ["no tick was completed yet"]
         reasons += [f"source {name} does not answer" for name, source in self.assembled.sources.items() if not source.ready()]
         return tuple(reasons)
+
+
+def _only_if(*, open_to_all: bool) -> Callable[[str], bool]:
+    """Without tokens: everybody on this machine, or nobody at all."""
+    return lambda _: open_to_all
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _on_signal(stopping: threading.Event) -> None:

@@ -61,7 +61,7 @@ class Http(Shape):
     host: Text = "127.0.0.1"
     port: Port = 9797
     alerts_token_file: Text | None = None
-    """Tokens of Alertmanager's webhook."""
+    """Tokens of Alertmanager's webhook. Without them only this machine may post, and only where the port is on loopback."""
     api_token_file: Text | None = None
     """Tokens of people: pause, resume, approve, undo."""
 
@@ -138,3 +138,8 @@ class DaemonConfig(Shape):
     def journal(self) -> Path:
         """The journal lies beside the state."""
         return Path(self.state).with_suffix(".journal.sqlite")
+
+    @property
+    def reports(self) -> Path:
+        """What webhooks reported lies beside the state too."""
+        return Path(self.state).with_suffix(".reports.sqlite")

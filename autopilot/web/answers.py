@@ -1,12 +1,15 @@
 """What the API answers with. Durations are seconds; what is not known is null; a number that is none is null too."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from autopilot.control.status import FleetStatus
 from autopilot.daemon.board import DaemonStatus
 from autopilot.daemon.history import Told
+from autopilot.domain.reports import Taken
 from autopilot.web.explained import Decisions
 
 _CONFIG = ConfigDict(ser_json_timedelta="float", frozen=True)
@@ -84,6 +87,26 @@ class UnknownFleet(Answer):
 
     detail: str
     known: tuple[str, ...]
+
+
+class Accepted(Answer):
+    """How many alerts of a message came to what: fresh ones hurry the next look, the others change nothing."""
+
+    fresh: int
+    closed: int
+    duplicate: int
+    stale: int
+
+    @classmethod
+    def of(cls, counts: Mapping[Taken, int]) -> Self:
+        """As an answer."""
+        return cls(**{taken.value: counts.get(taken, 0) for taken in Taken})
+
+
+class Refused(Answer):
+    """Why a message was not taken."""
+
+    detail: str
 
 
 class Unavailable(Answer):

@@ -1,4 +1,4 @@
-"""The HTTP door as an application: reads what the daemon last posted, and changes nothing."""
+"""The HTTP doors as an application: what the daemon last posted, and the one that takes hints in. It changes nothing itself."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from autopilot.web.answers import (
     UnknownFleet,
 )
 from autopilot.web.explained import Decisions, explain_all, find_remediation
+from autopilot.web.webhook import AlertsDoor, add_webhook
 
 LATE = 3  # intervals: one tick may be slow and one lost before a supervisor should act
 GRACE = 6  # intervals for the first tick: opening the state and the first, cold queries take longer
@@ -37,7 +38,7 @@ LISTED = 200  # records in one answer
 LAST = "last"  # stands for the newest remediation
 
 INDEX = """vLLM SLO autopilot: /healthz /readyz /metrics /api/v1/status /api/v1/fleets/{namespace}/{name} \
-/api/v1/story /api/v1/decisions /openapi.json
+/api/v1/story /api/v1/decisions /api/v1/alerts /openapi.json
 """
 
 FleetQuery = Annotated[str | None, Query(pattern="^[^/]+/[^/]+$", max_length=512, description="namespace/name")]
@@ -58,6 +59,7 @@ class Doors:
     metrics: Callable[[], bytes]
     ready: Callable[[], tuple[str, ...]]
     records: Callable[[FleetRef | None, int], Sequence[Line]]
+    alerts: AlertsDoor
 
 
 def make_app(doors: Doors) -> FastAPI:
@@ -69,6 +71,7 @@ def make_app(doors: Doors) -> FastAPI:
     _add_metrics(app, doors)
     _add_status(app, doors)
     _add_history(app, doors)
+    add_webhook(app, doors.alerts)
 
     @app.exception_handler(_RefusedError)
     async def refused(_: Request, error: _RefusedError) -> JSONResponse:

@@ -7,6 +7,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from autopilot.ports import PortError
+from autopilot.web.impatient import ImpatientProtocol
 
 BACKLOG = 128
 CONNECTIONS = 256  # more than these are answered 503; far under the 1,024 files a process may have open
@@ -25,7 +26,7 @@ class WebServer:
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http="h11",
+            http=ImpatientProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -87,8 +88,11 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket, made here so that what is wrong is known before anything else starts."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        listener = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+        # asyncio does this for sockets of its own making only, and an answer in two writes then waits 40 ms for an acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
         reason = error.strerror or str(error)
         message = f"{host}:{port}: cannot be listened on: {reason}; is another autopilot running? if not, change http.host or http.port"
         raise CannotListen(message) from error
+    return listener

@@ -30,7 +30,9 @@ def test_a_fleet_that_cannot_be_decided_is_left_out_and_the_others_are_served() 
     backend.go.set()
     workers = ActWorkers({"simulated": backend}, still)
     eyes = Eyes({"default": DuringTheLook(backend)}, {"default": SECOND}, {"simulated": backend})
-    rim = Rim(ManualClock(), eyes, still, still, still, History(still), workers, Telemetry(lambda: ZERO), Board(), lambda _, __: None)
+    rim = Rim(
+        ManualClock(), eyes, still, still, still, History(still), workers, Telemetry(lambda: ZERO), Board(), lambda _, __: None, tuple
+    )
 
     Daemon(rim, Settings(10 * SECOND), memory_lost=False).tick()
 

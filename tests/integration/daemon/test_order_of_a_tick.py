@@ -104,7 +104,7 @@ def test_a_change_of_ours_that_ends_during_the_look_is_no_foreign_write() -> Non
     source.workers = workers = ActWorkers({"simulated": backend}, still)
     eyes = Eyes({"default": source}, {"default": SECOND}, {"simulated": backend})
     telemetry = Telemetry(timedelta)
-    rim = Rim(clock, eyes, still, still, still, History(still), workers, telemetry, Board(), lambda _, __: None)
+    rim = Rim(clock, eyes, still, still, still, History(still), workers, telemetry, Board(), lambda _, __: None, tuple)
     daemon = Daemon(rim, Settings(10 * SECOND), memory_lost=False)
     daemon.tick()
     assert backend.asked.wait(5)

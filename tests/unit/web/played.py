@@ -1,8 +1,10 @@
 """A story played on the simulator, kept as the daemon keeps it: what the web and the command line are tested on."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -13,13 +15,15 @@ from autopilot.control.codec import encode
 from autopilot.daemon.board import Board, Tick
 from autopilot.daemon.history import History
 from autopilot.daemon.looking import Sight
+from autopilot.domain.reports import Report, Taken
 from autopilot.domain.workloads import FleetRef
 from autopilot.policy.book import Book, Entry
 from autopilot.policy.values import Fleet, Policy
-from autopilot.ports import Line
+from autopilot.ports import Line, Overloaded
 from autopilot.simulation.arrivals import steps
 from autopilot.web.app import Doors, make_app
 from autopilot.web.server import WebServer
+from autopilot.web.webhook import AlertsDoor, Pace
 from tests.support.clocks import NOON
 from tests.support.policies import closed_loop
 from tests.unit.control.stories.scenes import at, player, scene
@@ -116,6 +120,11 @@ class NoJournal:
         return ()
 
 
+def nobody_hears(_: Sequence[Report]) -> "Future[Counter[Taken]]":
+    """Nothing is kept here."""
+    raise Overloaded("closed")
+
+
 @dataclass(slots=True)
 class House:
     """The doors of a daemon that is not there, and what can be turned about it."""
@@ -128,6 +137,10 @@ class House:
     lines: tuple[Line, ...] = ()
     error: Exception | None = None
     reader: Callable[[FleetRef | None, int], Sequence[Line]] | None = None
+    enqueue: Callable[[Sequence[Report]], "Future[Counter[Taken]]"] = nobody_hears
+    admits: Callable[[str], bool] = bool
+    answers: list[int] = field(default_factory=list)
+    taken: list[Mapping[Taken, int]] = field(default_factory=list)
 
     def doors(self) -> Doors:
         return Doors(
@@ -138,6 +151,7 @@ class House:
             metrics=lambda: self.metrics,
             ready=lambda: self.reasons,
             records=self._records,
+            alerts=AlertsDoor(self.enqueue, self.admits, Pace(lambda: self.now), self.answers.append, self.taken.append),
         )
 
     def _records(self, fleet: FleetRef | None, last: int) -> Sequence[Line]:
