@@ -5,11 +5,14 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
+from autopilot.domain.reasons import Reason
 from autopilot.domain.signals import Distribution, Gap, Idle, Measured, Reading, Readings, Unknown
 from autopilot.domain.slos import HOLDS_ABOVE, HOUR, Slo, Tally, may_burn, tally
 
 # What `alsoBad` names, and the signal that counts it. Together they are every 4xx and every 5xx, each once.
 ALSO_BAD: Mapping[str, str] = MappingProxyType({"server_errors": "server_errors", "rejected": "refused"})
+
+_NOT_THERE = frozenset({Gap.ABSENT, Gap.NOT_SUPPORTED})
 
 Counted: TypeAlias = Tally | Idle | Unknown
 
@@ -63,16 +66,16 @@ def made_of(slo: Slo, overs: Iterable[timedelta]) -> Iterator[tuple[str, timedel
             yield ALSO_BAD[name], over
 
 
-def held_by(slos: Iterable[Slo], readings: Readings) -> str:
-    """Which SLO forbids to take capacity away now, in words; "" where none does.
+def held_by(slos: Iterable[Slo], readings: Readings) -> tuple[Reason, str] | None:
+    """Why capacity must not be taken away now, and for which SLO; None where none objects.
 
     Of two readings of an undecided threshold the worse one counts. What the source does not have at all forbids
     nothing (a quantile does not either), what it should have told and did not does.
     """
     for slo in slos:
         found = counted(slo, readings, over=HOUR)
-        if isinstance(found, Unknown) and found.gap is not Gap.ABSENT:
-            return f"{slo.name}: unknown over 1h ({found.gap})"
+        if isinstance(found, Unknown) and found.gap not in _NOT_THERE:
+            return Reason.BLIND, f"{slo.name}: unknown over 1h ({found.gap})"
         if isinstance(found, Tally) and may_burn(found, slo.objective, above=HOLDS_ABOVE):
-            return f"{slo.name}: {found.possibly:.0f} of {found.total:.0f} requests of 1h are bad"
-    return ""
+            return Reason.BUDGET_BURNING, f"{slo.name}: {found.possibly:.0f} of {found.total:.0f} requests of 1h are bad"
+    return None

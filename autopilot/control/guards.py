@@ -84,8 +84,8 @@ def budget_burning(asked: Asked) -> Hold | None:
 
 def _burning(asked: Asked) -> Hold | None:
     policy = asked.case.policy
-    said = held_by(policy.slos, asked.case.seen.readings) if policy is not None else ""
-    return Hold(asked.verb, Reason.BUDGET_BURNING, said) if said else None
+    objected = held_by(policy.slos, asked.case.seen.readings) if policy is not None else None
+    return None if objected is None else Hold(asked.verb, *objected)
 
 
 def memory_lost(asked: Asked) -> Hold | None:

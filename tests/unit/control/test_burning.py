@@ -129,7 +129,7 @@ def case(readings: Readings, slo: Slo = ON_EDGE) -> Case:
         (hour(times(0, 8, 2)), ON_EDGE, None),
         (hour(times(0, 980, 20)), BETWEEN, Reason.BUDGET_BURNING),
         (hour(times(0, 1000), refused=requests(50)), ON_EDGE, Reason.BUDGET_BURNING),
-        (hour(Unknown(Gap.LATE)), ON_EDGE, Reason.BUDGET_BURNING),
+        (hour(Unknown(Gap.LATE)), ON_EDGE, Reason.BLIND),
         (hour(Unknown(Gap.ABSENT)), ON_EDGE, None),
         (hour(Idle()), ON_EDGE, None),
     ],
