@@ -121,7 +121,9 @@ class _Local:
 
     def manage(self, entries: tuple[Entry, ...]) -> None:
         """Take the documents in force up."""
-        for fleet in local_fleets(((entry.fleet, entry.policy) for entry in entries), version=self.version):
+        fleets = tuple(local_fleets(((entry.fleet, entry.policy) for entry in entries), version=self.version))
+        self.backend.leave_all_but({fleet.ref for fleet in fleets})
+        for fleet in fleets:
             self.backend.manage(fleet)
 
 

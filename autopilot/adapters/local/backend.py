@@ -1,7 +1,7 @@
 """Port `Backend` over engines on this machine."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -69,8 +69,15 @@ class LocalBackend:
         with _saved():
             record = self._ledger.change(fleet.ref, lambda record: replace(record, labels=fleet.labels, edges=_edges(record, fleet)))
         supervisor.post.fleet = fleet.with_edges(record.edges)
+        supervisor.post.ruled = True
         supervisor.start()
         supervisor.wake()
+
+    def leave_all_but(self, ruled: Collection[FleetRef]) -> None:
+        """Start and kill nothing more for fleets that have no document any more; they serve on, and what began is finished."""
+        for ref, supervisor in self._supervisors.items():
+            if ref not in ruled:
+                supervisor.post.ruled = False
 
     def warm_up_with(self, fleet: FleetRef, prompt_tokens: tuple[int, ...]) -> None:
         """Warm new replicas up with prompts of these lengths from now on; a fleet that is not of this machine is left alone."""
@@ -98,6 +105,9 @@ class LocalBackend:
     def set_replicas(self, fleet: FleetRef, effect: SetReplicas) -> None:
         """Record the wanted count, if nobody changed it since it was looked at. New replicas are to be seen at once, as pending."""
         supervisor = self._supervisor(fleet)
+        if not supervisor.post.ruled:
+            message = f"{fleet}: its document was taken away; nothing is started or removed until it is back"
+            raise Refused(message)
         with _saved(), self._ledger.lock:
             if effect.count > effect.before:
                 self._check_gpus(fleet, effect.count)

@@ -14,7 +14,10 @@ from autopilot.ports import Clock
 
 @dataclass(slots=True)
 class Post:
-    """One fleet's place in the backend. `fleet` is replaced when its document is."""
+    """One fleet's place in the backend. `fleet` is replaced when its document is.
+
+    `ruled` is false once its document is gone: it serves on and what began is finished, nothing is started or killed.
+    """
 
     fleet: LocalFleet
     options: LocalOptions
@@ -22,6 +25,7 @@ class Post:
     ledger: Ledger
     clock: Clock
     http: HttpClient
+    ruled: bool = True
 
     @property
     def record(self) -> FleetRecord:

@@ -40,6 +40,8 @@ class Serving:
             case Verdict.UNWELL:
                 said = "refuses connections" if vitals.health is Health.REFUSED else "says on /health that its engine is dead"
                 self._post.put(replica, replace(replica, phase=Phase.UNHEALTHY, message=said))
+            case Verdict.PROBE | Verdict.LOST if not self._post.ruled:
+                pass  # to kill it would shrink a fleet that nobody rules
             case Verdict.PROBE:
                 self._probe(replica, now=now)
             case Verdict.LOST:

@@ -32,7 +32,8 @@ class Starting:
 
     def fill(self) -> None:
         """Put an intent into every empty place of the desired count. Raises StateLost, Failed."""
-        self._post.change(lambda record: filled(self._post, record))
+        if self._post.ruled:
+            self._post.change(lambda record: filled(self._post, record))
 
     def step(self, replica: ReplicaRecord, vitals: Vitals | None, *, now: timedelta) -> None:
         """Take one replica a step further, up to its warm-up. Raises StateLost."""
@@ -78,6 +79,8 @@ class Starting:
     def _launch(self, replica: ReplicaRecord, *, now: timedelta) -> None:
         """Fork what was intended, unless a former life of the daemon already did."""
         found = leader(marked(replica.mark))
+        if found is None and not self._post.ruled:
+            return
         if found is None:
             placed = self._with_gpus(replica)
             if placed is None:
