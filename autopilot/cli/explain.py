@@ -64,14 +64,15 @@ def _unconfigured(config: Path) -> bool:
 
 def _from_file(path: Path, fleet: FleetRef, *, last: int | None, remediation: str | None) -> Decisions:
     with reading(path) as journal:
-        newest = explain_all(journal.read(fleet, last=last or NEWEST))
+        newest = explain_all(journal.read(fleet, last=last or NEWEST), journal.policy)
         if not newest.records:
             give_up(_nothing(f"{path}", fleet, newest, known=known_fleets(journal)))
         if remediation is None:
             return newest
         wanted = None if remediation == LAST_REMEDIATION else remediation
         lines = find_remediation(lambda many: journal.read(fleet, last=many), wanted, at_most=SEARCHED)
-    return _or_newest(explain_all(lines), newest, wanted)
+        found = explain_all(lines, journal.policy)
+    return _or_newest(found, newest, wanted)
 
 
 def _from_server(server: str, fleet: FleetRef, *, last: int | None, remediation: str | None) -> Decisions:

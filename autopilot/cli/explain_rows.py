@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from autopilot.cli.output import LOUD, WARN, Row, ago, facts, figure, requests, said, spell, utc
-from autopilot.cli.status_rows import attempt_name, claim_in_words, quantile_in_words
+from autopilot.cli.status_rows import attempt_name, claim_in_words, quantile_in_words, slo_in_words
 from autopilot.control.status import Quantile
 from autopilot.domain.remediations import Attempt, Gauged, Remediation
 from autopilot.web.explained import AlertSeen, Explained, SignalSeen
@@ -60,6 +60,7 @@ def _moment(record: Explained, when: str) -> RenderableType:
     rows += [("", trouble) for trouble in record.replicas.troubles]
     rows.append(("saw", saw(record.signals)))
     rows += [("could not see", said(one, style=WARN)) for one in _blind_spots(record.signals)]
+    rows += [("SLO", slo_in_words(slo)) for slo in record.slos]
     rows += [("alert", _alert(alert)) for alert in record.alerts]
     rows += [("reported", claim_in_words(claim)) for claim in record.reported]
     rows += [("came back", one) for one in record.came_back]

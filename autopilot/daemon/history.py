@@ -61,6 +61,10 @@ class History:
         with self._lock:
             return tuple(told for told in self._told if told.number > after and fleet in (None, told.fleet))
 
+    def documents(self, hash_: str) -> str | None:
+        """The documents that records refer to by this hash. Raises StateLost."""
+        return self._journal.policy(hash_)
+
     def _worth_keeping(self, record: Record) -> bool:
         kept = self._kept_at.get(record.fleet)
         reasons = tuple((hold.verb, hold.reason) for hold in record.decisions if isinstance(hold, Hold))

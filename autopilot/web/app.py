@@ -185,10 +185,10 @@ def _add_history(app: FastAPI, doors: Doors) -> None:
 
 def _decisions(doors: Doors, fleet: FleetRef | None, *, last: int, remediation: str | None) -> Decisions:
     if remediation is None:
-        return explain_all(doors.records(fleet, last))
+        return explain_all(doors.records(fleet, last), doors.history.documents)
     wanted = None if remediation == LAST else remediation
     found = find_remediation(lambda many: doors.records(fleet, many), wanted, at_most=SEARCHED)
-    return explain_all(found[-LISTED:])
+    return explain_all(found[-LISTED:], doors.history.documents)
 
 
 def _known(doors: Doors, fleet: str) -> bool:

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from typing import Literal, assert_never
 
 from autopilot.catalog.signals import SIGNALS
-from autopilot.control.audit import Record
+from autopilot.control.audit import Documents, Record
 from autopilot.control.codec import decode, encode
+from autopilot.control.slo_status import SloStatus, slos_of
 from autopilot.control.status import REPORTED, SHOWN, Quantile, quantile_of
 from autopilot.control.story import Event, story_of
 from autopilot.domain.decisions import Act, Hold
@@ -20,6 +21,7 @@ from autopilot.domain.remediations import Remediation
 from autopilot.domain.reports import Claim
 from autopilot.domain.signals import Distribution, Entry, Idle, Measured, Unknown
 from autopilot.domain.workloads import ReplicaState, Workload
+from autopilot.policy.values import Policy
 from autopilot.ports import Line
 
 LEAD_IN = timedelta(minutes=2)  # of what came before a remediation opened: the alert's own `for` is mostly 1 min
@@ -88,7 +90,7 @@ class Explained:
     """One record. `at_seconds` is logical time, `documents` the hash of the fleet and policy in force.
 
     `happened` is the story of the tick without its acts, which are `did`. `remediations` are those under way and those that ended on this tick, with every attempt's verdict and figures.
-    `reported` is what webhooks claimed at that moment.
+    `reported` is what webhooks claimed at that moment. `slos` are empty where the policy of that time is not kept.
     """
 
     fleet: str
@@ -105,6 +107,7 @@ class Explained:
     came_back: tuple[str, ...]
     remediations: tuple[Remediation, ...]
     reported: tuple[Claim, ...] = ()
+    slos: tuple[SloStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +118,12 @@ class Decisions:
     unreadable: int = 0
 
 
-def explain_all(lines: Sequence[Line]) -> Decisions:
-    """Every line that can be read."""
-    records = [(line, record_of(line)) for line in lines]
-    explained = tuple(explain(line, record) for line, record in records if record is not None)
-    return Decisions(explained, len(records) - len(explained))
+def explain_all(lines: Sequence[Line], documents: Callable[[str], str | None]) -> Decisions:
+    """Every line that can be read. `documents` gives what was kept under a hash; it may raise StateLost."""
+    records = [(line, record) for line in lines if (record := record_of(line)) is not None]
+    policies = {hash_: _policy(documents(hash_)) for hash_ in {record.documents for _, record in records}}
+    explained = tuple(explain(line, record, policies[record.documents]) for line, record in records)
+    return Decisions(explained, len(lines) - len(explained))
 
 
 def record_of(line: Line) -> Record | None:
@@ -130,7 +134,16 @@ def record_of(line: Line) -> Record | None:
         return None
 
 
-def explain(line: Line, record: Record) -> Explained:
+def _policy(text: str | None) -> Policy | None:
+    if text is None:
+        return None
+    try:
+        return decode(text, Documents).policy
+    except ValueError:  # another version's
+        return None
+
+
+def explain(line: Line, record: Record, policy: Policy | None) -> Explained:
     """One record in plain figures."""
     seen, after = record.seen, record.after
     return Explained(
@@ -151,6 +164,7 @@ def explain(line: Line, record: Record) -> Explained:
         came_back=tuple(f"{one.operation}: {one.kind}{': ' + one.detail if one.detail else ''}" for one in seen.outcomes),
         remediations=_concerned(record),
         reported=seen.reported[:REPORTED],
+        slos=slos_of(policy, seen.readings),
     )
 
 
