@@ -7,6 +7,7 @@ from autopilot.doctor import figures
 from autopilot.doctor.doors import Question, Rivals, Server, Subject
 from autopilot.doctor.engines import judge_versions
 from autopilot.doctor.findings import Check, Finding, Level, fail, ok, warn
+from autopilot.doctor.forms import ask_forms
 from autopilot.doctor.identity import Matched, ask_identity, ask_overlaps, judge_replicas, matched
 from autopilot.doctor.machine import judge_observed
 from autopilot.doctor.signals import Heard, hear, judge_bandwidth, judge_signals
@@ -71,6 +72,7 @@ class Examiner:
         heard = hear(question, subject, seen)
         yield from judge_signals(subject, heard)
         yield from judge_bandwidth(subject, heard)
+        yield from ask_forms(question, subject)
         yield from _edges(question, subject, heard)
         yield from figures.judge_traffic(subject, heard, figures.ask_rate(question, subject))
 

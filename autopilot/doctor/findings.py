@@ -38,6 +38,7 @@ class Check(StrEnum):
     BANDWIDTH_PLAUSIBLE = "bandwidth-plausible"
     WINDOW_HOLDS_SCRAPES = "window-holds-scrapes"
     THRESHOLD_ON_EDGE = "threshold-on-edge"
+    HISTOGRAM_FORM = "histogram-form"
     ENOUGH_TRAFFIC = "enough-traffic"
     REACTION_FLOOR = "reaction-floor"
 

@@ -84,6 +84,12 @@ def test_t7c_the_edges_next_to_an_undecidable_threshold_are_shown(server: Promet
     assert "0.5" in said(found, "threshold-on-edge")
 
 
+def test_the_form_of_each_histogram_is_told(server: PrometheusServer, tmp_path: Path) -> None:
+    _, found = examined(written(tmp_path, server.url, GOOD))
+
+    assert said(found, "histogram-form") == "ttft: classic"
+
+
 def test_windows_are_held_against_the_interval_that_is_really_there(server: PrometheusServer, tmp_path: Path) -> None:
     code, found = examined(written(tmp_path, server.url, ILLS["slow-scrapes"]))
 
