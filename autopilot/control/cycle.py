@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from autopilot.control.alerting import Alerting, evaluate
 from autopilot.control.arbitrate import Growth, arbitrate
+from autopilot.control.backoff import take_failures
 from autopilot.control.decide import Wants, decide
 from autopilot.control.judgement import Look, latency_truth
 from autopilot.control.ladder import Telling
@@ -122,6 +123,7 @@ def propose(case: Case) -> Proposal:
     intents, settled = settle(case.memory.intents, seen)
     memory = after_outcomes(replace(case.memory, intents=intents), settled)
     memory = take_refusals(memory, settled, now=seen.now)
+    memory = take_failures(memory, settled, now=seen.now)
     workload = case.workload
     if workload is not None:
         memory = notice(memory, workload, settled, now=seen.now)

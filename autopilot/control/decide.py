@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from autopilot.control.guards import Asked, denied, objection
+from autopilot.control.guards import Asked, denied, failing, objection
 from autopilot.control.ladder import Telling
 from autopilot.control.level import Grow, Level, Shrink, Stay
-from autopilot.control.refusals import refusal
 from autopilot.control.removal import CallBack, Continue, Outlook, Over, Remove, progress
 from autopilot.control.seen import Case
 from autopilot.domain.decisions import Act, Decision, Hold
@@ -75,8 +74,8 @@ def _carry_on(memory: Memory, removal: Removal, case: Case, outlook: Outlook | N
         case CallBack(effect=effect, why=why):
             # Giving capacity back is guarded by nobody; only what was refused a moment ago is not asked again yet.
             called = replace(memory, removal=replace(removal, returning=True))
-            said = refusal(memory, Verb.TRAFFIC, now=case.seen.now)
-            return called, Wish(Verb.SCALE_IN, effect, why) if said is None else Hold(Verb.SCALE_IN, Reason.DENIED, said)
+            again = denied(Asked(case, Verb.TRAFFIC)) or failing(Asked(case, Verb.TRAFFIC))
+            return called, replace(again, verb=Verb.SCALE_IN) if again is not None else Wish(Verb.SCALE_IN, effect, why)
         case Remove(effect=effect, why=why):
             return memory, Wish(Verb.SCALE_IN, effect, why)
         case Over():
@@ -94,7 +93,7 @@ def _retract(case: Case, level: Level) -> list[Wish | Hold]:
     workload = case.workload
     if not level.retract or workload is None:
         return []
-    hold = objection(case, Verb.SCALE_OUT) or denied(Asked(case, Verb.SCALE_IN))
+    hold = objection(case, Verb.SCALE_OUT) or denied(Asked(case, Verb.SCALE_IN)) or failing(Asked(case, Verb.SCALE_IN))
     if hold is not None:
         return [hold]
     count = workload.desired - len(level.retract)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from autopilot.control.backoff import resting
 from autopilot.control.burning import held_by
 from autopilot.control.ownership import owned_elsewhere as foreign_hand
 from autopilot.control.refusals import BACKEND, refusal
@@ -97,8 +98,15 @@ def memory_lost(asked: Asked) -> Hold | None:
 
 def denied(asked: Asked) -> Hold | None:
     """Object to asking again for what the backend has just refused for good."""
-    said = refusal(asked.case.memory, asked.verb, now=asked.case.seen.now)
+    memory, now = asked.case.memory, asked.case.seen.now
+    said = refusal(memory, asked.verb, now=now)
     return None if said is None else Hold(asked.verb, Reason.DENIED, said)
+
+
+def failing(asked: Asked) -> Hold | None:
+    """Object to trying again too soon what failed."""
+    said = resting(asked.case.memory, asked.verb, now=asked.case.seen.now)
+    return None if said is None else Hold(asked.verb, Reason.BACKEND_ERROR, said)
 
 
 def unobserved(asked: Asked) -> Hold | None:
@@ -109,7 +117,19 @@ def unobserved(asked: Asked) -> Hold | None:
 
 Guard = Callable[[Asked], Hold | None]
 # People first, then other hands, then the world: the first that objects is the reason shown.
-GUARDS: tuple[Guard, ...] = (no_policy, paused, mode, owned_elsewhere, frozen, storm, budget_burning, memory_lost, denied, unobserved)
+GUARDS: tuple[Guard, ...] = (
+    no_policy,
+    paused,
+    mode,
+    owned_elsewhere,
+    frozen,
+    storm,
+    budget_burning,
+    memory_lost,
+    denied,
+    failing,
+    unobserved,
+)
 
 
 def objection(case: Case, verb: Verb) -> Hold | None:

@@ -35,6 +35,16 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Failing:
+    """A kind of change failed so many times in a row; it is not tried again before `until`. `detail` is for people."""
+
+    verb: Verb
+    tries: int
+    until: LogicalTime
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ForeignWrite:
     """Somebody else changed the replica count, and in which direction."""
 
@@ -65,4 +75,5 @@ class Memory:
     landed_at: LogicalTime | None = None  # the last ladder step of this fleet that landed
     sequence: int = 0  # numbers remediations and operations of this fleet
     hold_until: LogicalTime | None = None  # a lost memory starts blank, in hold for one cooldown
+    failing: tuple[Failing, ...] = ()  # kinds of change that rest after failures
     schema: int = SCHEMA
