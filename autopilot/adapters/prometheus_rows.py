@@ -6,6 +6,7 @@ from typing import Any
 from autopilot.domain.samples import NativeBucket, NativeSample, Sample
 
 _SHOWN = 200  # characters of a row that a message shows
+_UNREADABLE = (AttributeError, KeyError, OverflowError, TypeError, ValueError)  # what a row of another shape raises here
 
 
 class NoSampleError(Exception):
@@ -16,7 +17,7 @@ def read_rows(rows: Sequence[Any]) -> tuple[tuple[Sample, ...], tuple[NativeSamp
     """All rows, without a model and without a copy: a large fleet has 100,000 of them. Raises NoSampleError."""
     try:
         return tuple(map(_number, rows)), ()
-    except (KeyError, TypeError, ValueError):
+    except _UNREADABLE:
         pass  # a histogram among them, or nothing that can be read: looked at one by one
     samples: list[Sample] = []
     natives: list[NativeSample] = []
@@ -32,31 +33,35 @@ def read_number(row: Any) -> Sample:
     """One row with a number. Raises NoSampleError."""
     try:
         return _number(row)
-    except (KeyError, TypeError, ValueError) as error:
+    except _UNREADABLE as error:
         raise _no_sample(row) from error
 
 
 def _number(row: Any) -> Sample:
-    (at, value), labels = row["value"], row["metric"]
-    if type(labels) is not dict:
-        raise TypeError
-    return Sample(labels, float(value), float(at))
+    at, value = row["value"]
+    return Sample(_labels(row), float(value), float(at))
 
 
 def _read_native(row: Any) -> NativeSample:
     try:
         return _native(row)
-    except (KeyError, TypeError, ValueError) as error:
+    except _UNREADABLE as error:
         raise _no_sample(row) from error
 
 
 def _native(row: Any) -> NativeSample:
     """Each bucket is [which ends belong to it, low, high, count]; without `buckets` all of them are empty."""
-    (at, found), labels = row["histogram"], row["metric"]
+    at, found = row["histogram"]
+    buckets = tuple(NativeBucket(float(low), float(high), float(count)) for _, low, high, count in found.get("buckets") or ())
+    return NativeSample(_labels(row), float(found["count"]), float(found["sum"]), buckets, float(at))
+
+
+def _labels(row: Any) -> dict[str, str]:
+    labels = row["metric"]
     if type(labels) is not dict:
         raise TypeError
-    buckets = tuple(NativeBucket(float(low), float(high), float(count)) for _, low, high, count in found.get("buckets") or ())
-    return NativeSample(labels, float(found["count"]), float(found["sum"]), buckets, float(at))
+    "".join(labels.values())  # the quickest way to see that all are text: TypeError where one is not
+    return labels
 
 
 def _no_sample(row: Any) -> NoSampleError:
