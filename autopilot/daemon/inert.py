@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from autopilot.control.audit import Record
-from autopilot.control.inert import Ear, inert_alerts, listen
+from autopilot.control.inert import Ear, Rules, inert_alerts, listen
 from autopilot.domain.workloads import FleetRef
 from autopilot.policy.book import Book, Entry
 
@@ -48,7 +48,7 @@ class Listener:
         return Inert(policies, {ref: names for ref, names in alerts.items() if names}, ruling - policies.keys())
 
     def _alerts(self, entry: Entry, record: Record) -> tuple[str, ...]:
-        rules = entry.policy.alerts if entry.policy is not None else ()
+        rules = Rules(entry.policy.alerts, entry.policy.slos) if entry.policy is not None else Rules()
         ear = self._ears[record.fleet] = listen(self._ears.get(record.fleet, Ear()), record.seen, rules, documents=record.documents)
         return inert_alerts(ear, record.seen, rules)
 

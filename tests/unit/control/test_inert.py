@@ -3,11 +3,11 @@ from datetime import timedelta
 
 import pytest
 
-from autopilot.control.inert import Ear, inert_alerts, listen
+from autopilot.control.inert import Ear, Rules, inert_alerts, listen
 from autopilot.control.seen import Seen
-from autopilot.domain.alerts import AlertRule
-from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, Condition, Not
+from autopilot.domain.conditions import AlertmanagerLeaf, All, AnyOf, BurnRateLeaf, Condition, Not
 from autopilot.domain.signals import Entry, Gap, Idle, Measured, Reading, Readings, Unknown
+from autopilot.domain.slos import Slo
 from tests.support.policies import QUEUED, SLOW, STARVED, rule
 from tests.unit.control.looks import MINUTE, times
 from tests.unit.control.ticks import fleet_of
@@ -15,6 +15,8 @@ from tests.unit.control.ticks import fleet_of
 SECOND = timedelta(seconds=1)
 LONG = timedelta(minutes=5)
 ABSENT = Unknown(Gap.ABSENT)
+FIRST_TOKEN = Slo("first-token", "ttft", 0.5, 0.99, timedelta(days=28), ("rejected",))
+BURNING = BurnRateLeaf("first-token", 14.4, MINUTE)
 UNHEARD = Unknown(Gap.BELOW_QUORUM)
 
 
@@ -24,7 +26,7 @@ def seen(ttft: Reading, *, states: str = "s", up: Reading = Measured(1.0), now: 
 
 
 def after(looks: Sequence[Seen], condition: Condition = SLOW) -> tuple[str, ...]:
-    rules: list[AlertRule] = [rule("slow", condition)]
+    rules = Rules((rule("slow", condition),), (FIRST_TOKEN,))
     ear = Ear()
     for look in looks:
         ear = listen(ear, look, rules, documents="d")
@@ -74,7 +76,7 @@ def test_what_was_heard_once_is_blind_and_not_inert() -> None:
 
 
 def test_edited_documents_are_listened_to_anew() -> None:
-    rules = [rule("slow", SLOW)]
+    rules = Rules((rule("slow", SLOW),))
     ear = listen(Ear(), seen(times(10)), rules, documents="old")
     for now in (LONG, 2 * LONG):
         ear = listen(ear, seen(ABSENT, now=now), rules, documents="new")
@@ -93,8 +95,25 @@ def test_edited_documents_are_listened_to_anew() -> None:
         (Not(SLOW), True),
         (AlertmanagerLeaf("x"), False),
         (QUEUED, True),
+        (BURNING, True),
+        (AnyOf((BURNING, STARVED)), False),
     ],
-    ids=["absence-is-allowed", "all-needs-both", "any-has-another-way", "all-of-which-one", "any-allowed", "not", "webhook", "never-read"],
+    ids=[
+        "absence-is-allowed",
+        "all-needs-both",
+        "any-has-another-way",
+        "all-of-which-one",
+        "any-allowed",
+        "not",
+        "webhook",
+        "never-read",
+        "no-histogram-to-burn",
+        "another-way-than-burning",
+    ],
 )
 def test_an_alert_is_inert_when_no_way_to_yes_is_left(condition: Condition, inert: bool) -> None:
     assert bool(after([seen(ABSENT), seen(ABSENT, now=LONG)], condition)) is inert
+
+
+def test_a_burn_rate_on_a_histogram_that_is_there_may_say_yes() -> None:
+    assert after([seen(times(10)), seen(times(10), now=LONG)], BURNING) == ()
