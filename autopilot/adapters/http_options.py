@@ -47,7 +47,7 @@ class BasicAuth:
 class HttpOptions:
     """How to reach a server. Files are read again for every call, so that rotated ones are taken up.
 
-    `body_limit` is in bytes. Raises ValueError for two kinds of credentials at once.
+    `body_limit` is in bytes. `any_certificate` believes whoever answers: for tests. Raises ValueError for two kinds of credentials at once.
     """
 
     ca_file: Path | None = None
@@ -55,6 +55,7 @@ class HttpOptions:
     basic: BasicAuth | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     body_limit: int = BODY_LIMIT
+    any_certificate: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be sent in one request."""
@@ -94,9 +95,22 @@ def _secret(path: Path) -> str:
     return text
 
 
-def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+def tls_context(options: HttpOptions) -> ssl.SSLContext:
     """The TLS context for an authority, kept until the file changes. Raises OSError when the file is no authority."""
+    if options.any_certificate:
+        return _tls_of_anybody()
+    ca_file = options.ca_file
     return _tls_of(ca_file, 0 if ca_file is None else ca_file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _tls_of_anybody() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.sslsocket_class = TimedTlsSocket
+    return context
 
 
 @lru_cache(maxsize=8)

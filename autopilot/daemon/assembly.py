@@ -10,7 +10,7 @@ import structlog
 
 from autopilot.adapters.clock import SystemClock
 from autopilot.adapters.engine_version import installed_version
-from autopilot.adapters.http import BasicAuth, HttpClient, HttpOptions
+from autopilot.adapters.http import BasicAuth, HttpClient, HttpOptions, origin
 from autopilot.adapters.journal import Retention, open_journal
 from autopilot.adapters.local.backend import LocalBackend
 from autopilot.adapters.notifier import QueueNotifier
@@ -142,14 +142,18 @@ def _nothing(*_: object) -> None:
 
 
 def _source(config: SourceConfig) -> Source:
-    options = _http(config.auth, config.tls)
+    options = replace(_http(config.auth, config.tls), headers=config.headers)
+    if options.any_certificate:
+        log.warning(
+            "any_certificate_is_believed", source=origin(config.url), do="remove tls.skipVerify and name the authority in tls.caFile"
+        )
     return PrometheusSource(config.url, http=HttpClient(options))
 
 
 def _http(auth: Auth | None, tls: Tls) -> HttpOptions:
     basic = BasicAuth(auth.user, Path(auth.password_file)) if auth is not None and auth.user and auth.password_file else None
     bearer = Path(auth.bearer_file) if auth is not None and auth.bearer_file else None
-    return HttpOptions(ca_file=Path(tls.ca_file) if tls.ca_file else None, bearer_file=bearer, basic=basic)
+    return HttpOptions(ca_file=Path(tls.ca_file) if tls.ca_file else None, bearer_file=bearer, basic=basic, any_certificate=tls.skip_verify)
 
 
 def receivers_of(config: DaemonConfig) -> dict[str, Deliver]:

@@ -68,7 +68,7 @@ class Board:
             queries=sight.queries,
             failures=tuple(f"{source}: {gap}: {detail}" for source, gap, detail in sight.failures),
             problems=book.problems,
-            warnings=book.warnings,
+            warnings=(*book.warnings, *sight.warnings),
             inert=inert.lines,
         )
         with self._lock:

@@ -1,7 +1,11 @@
-"""The documents in force, read again whenever their content changes; what does not load keeps its last good version."""
+"""The documents in force, read again whenever their content changes; what does not load keeps its last good version.
+
+Loading goes on beside the ticks, which work with the newest documents that are loaded.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +17,8 @@ from autopilot.policy.load import Unreadable, load_documents
 from autopilot.policy.loaded import Loaded, book_of, carried_over
 from autopilot.policy.sources import read_sources
 from autopilot.policy.surroundings import Surroundings
+
+BRIEFLY = 0.2  # seconds that a tick waits for files of ordinary size, so that it works with them already
 
 log = structlog.get_logger()
 
@@ -27,23 +33,33 @@ class PolicyFiles:
         self._digest = b""
         self._loaded = Loaded()
         self._book = Book()
+        self._loading: Future[Loaded] | None = None
+        self._loader = ThreadPoolExecutor(1, thread_name_prefix="documents")
 
     def book(self) -> Book:
-        """The documents in force now."""
+        """The newest documents that are read to the end. Only the first call waits for that: a large file takes seconds."""
+        if self._loading is None:
+            self._poll()
+        if self._loading is not None and (self._loading.done() or not self._book.entries):
+            loading, self._loading = self._loading, None
+            self._take(loading.result())
+        return self._book
+
+    def _poll(self) -> None:
         sources = read_sources(self._paths)
         digest = _digest(sources)
         if digest != self._digest:
-            self._reload(sources)
             self._digest = digest
-        return self._book
+            self._loading = self._loader.submit(load_documents, sources, self._around)
+            wait([self._loading], timeout=BRIEFLY)
 
-    def _reload(self, sources: Mapping[str, bytes | Unreadable]) -> None:
-        loaded = load_documents(sources, self._around)
+    def _take(self, loaded: Loaded) -> None:
         self._loaded = carried_over(self._loaded, loaded)
         self._book = book_of(self._loaded)
         for problem in self._book.problems:
             log.error("document_refused", problem=problem)
-        log.info("documents_loaded", fleets=len(self._book.entries), problems=len(self._book.problems), files=len(sources))
+        files = len({document.file for document in loaded.documents})
+        log.info("documents_loaded", fleets=len(self._book.entries), problems=len(self._book.problems), files=files)
         self._on_entries(self._book.entries)
 
 

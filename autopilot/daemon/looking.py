@@ -19,6 +19,7 @@ from autopilot.domain.workloads import FleetRef, Observation, Replica, ReplicaSt
 from autopilot.policy.values import Fleet, Policy
 from autopilot.ports import Backend, QueryFailed, QueryLate, Source
 
+WARNING, WARNINGS = 300, 20  # characters of one and how many are shown: a Thanos names every store in each
 SERIES_OF_FLEET = 50  # a histogram's edges with room: acceptance.md R-5
 CARRY = frozenset({ReplicaState.SERVING, ReplicaState.CORDONED, ReplicaState.UNHEALTHY})
 
@@ -39,13 +40,14 @@ class Eyes:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What was seen: each fleet's workload and readings, the queries that failed, and warnings."""
+    """What was seen: each fleet's workload and readings, the queries that failed, and the sources' own warnings."""
 
     workloads: Mapping[FleetRef, Observation]
     readings: Mapping[FleetRef, Readings]
     failures: tuple[tuple[str, Gap, str], ...]
     queries: int
     claims: Mapping[FleetRef, tuple[Claim, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def look(
@@ -64,7 +66,7 @@ def look(
     answers = {query: _answer(answer) for query, answer in answered.items()}
     live = {ref: _live(workload) for ref, workload in workloads.items()}
     readings = _with_alerts(derive(targets, answers, live, at=at), alert_entries(watched, answers))
-    return Sight(workloads, readings, _failures(answers), len(queries), claims)
+    return Sight(workloads, readings, _failures(answers), len(queries), claims, _warnings(answers))
 
 
 def _watched(fleet: Fleet, policy: Policy | None, claims: Mapping[FleetRef, tuple[Claim, ...]]) -> Watched:
@@ -104,6 +106,14 @@ def _answer(answer: Answer | QueryFailed) -> Answer | Failure:
 
 def _failures(answers: Mapping[Query, Answer | Failure]) -> tuple[tuple[str, Gap, str], ...]:
     return tuple((query.source, answer.gap, answer.detail) for query, answer in answers.items() if isinstance(answer, Failure))
+
+
+def _warnings(answers: Mapping[Query, Answer | Failure]) -> tuple[str, ...]:
+    """What sources said of their own answers, each once: such data is partial."""
+    said = (
+        f"{query.source}: {text[:WARNING]}" for query, answer in answers.items() if isinstance(answer, Answer) for text in answer.warnings
+    )
+    return tuple(dict.fromkeys(said))[:WARNINGS]
 
 
 def _live(observation: Observation) -> tuple[LiveReplica, ...]:

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 from pathlib import Path
+from re import fullmatch
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from autopilot.actions.ratio import Ratio
 from autopilot.policy.shapes import Count, Positive, Shape, Text, Word
@@ -12,6 +13,18 @@ from autopilot.policy.units import ShortTime, Size, SomeTime
 
 Port = Annotated[int, Field(strict=True, ge=0, le=65_535)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/@]+(/\S*)?$", max_length=2000)]
+_OURS = "authorization|proxy-.*|cookie|host|connection|content-.*|accept-encoding|transfer-encoding|expect|upgrade"
+
+
+def _free(name: str) -> str:
+    """Refuse the headers that carry secrets, which belong into files, and those that are the client's own."""
+    if fullmatch(_OURS, name.lower()):
+        raise ValueError("this header is not free: write credentials under auth, the others are the client's own")
+    return name
+
+
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_]*$", max_length=100), AfterValidator(_free)]
+HeaderText = Annotated[str, Field(pattern=r"^[ -~]+$", max_length=1000)]
 Argv = Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
@@ -46,6 +59,8 @@ class SourceConfig(Shape):
     """How often it scrapes the engines."""
     auth: Auth | None = None
     tls: Tls = Tls()
+    headers: dict[HeaderName, HeaderText] = Field(default_factory=dict)
+    """Sent with every query, such as `X-Scope-OrgID` of a server of several tenants. No secrets: those are under `auth`."""
 
 
 class Audit(Shape):

@@ -270,6 +270,11 @@ def test_a_server_of_an_unknown_authority_fails(authority: Authority) -> None:
         get(server)
 
 
+def test_any_certificate_is_believed_where_that_is_asked_for(authority: Authority) -> None:
+    with OddServer(answering(200, b"hello"), authority.server_context()) as server:
+        assert get(server, HttpOptions(any_certificate=True)).body == b"hello"
+
+
 def test_a_file_that_is_no_authority_fails(greeter: OddServer, tmp_path: Path) -> None:
     with pytest.raises(HttpFailed):
         HttpClient(HttpOptions(ca_file=secret(tmp_path, "no certificate"))).request("GET", "https://127.0.0.1:1/", deadline_seconds=5.0)

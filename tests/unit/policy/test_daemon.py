@@ -137,6 +137,8 @@ def test_a_bad_value_of_the_environment_is_said_to_be_there(environ: dict[str, s
         (SMALL + "local: {launch: [x]}", "local.router"),
         (SMALL + "peakBandwidth: 3TB", "peakBandwidth"),
         ("sources: {default: {url: 'http://p', auth: {user: me}}}", "sources.default.auth"),
+        ("sources: {default: {url: 'http://p', headers: {Authorization: secret}}}", "sources.default.headers.Authorization"),
+        ("sources: {default: {url: 'http://p', headers: {X-Scope-OrgID: ''}}}", "sources.default.headers.X-Scope-OrgID"),
         ("[1, 2]", ""),
         ("a: [", ""),
         (SMALL + "---\n" + SMALL, ""),
