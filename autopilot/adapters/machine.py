@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,13 +38,20 @@ class ThisMachine:
         return "" if os.access(path, inside) else f"cannot be read by user {os.geteuid()}"
 
     def unwritable(self, path: Path) -> str:
-        """Why nothing can be written into a folder, or into the nearest one above it that exists."""
+        """Why nothing can be written into a folder, or into the nearest one above it that exists.
+
+        Tried with a file that has no name and is gone at once: what permissions say is not the whole truth.
+        """
         there = path.absolute()
         while not there.exists() and there != there.parent:
             there = there.parent
         if not there.is_dir():
             return f"{there} is no folder"
-        return "" if os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written by user {os.geteuid()}"
+        try:
+            with tempfile.TemporaryFile(dir=there):
+                return ""
+        except OSError as error:
+            return f"{there} cannot be written by user {os.geteuid()}: {error.strerror}"
 
     def holder(self, state: Path) -> str:
         """The process that holds the lock beside a state file. The lock is tried for, and given back at once."""
