@@ -130,7 +130,7 @@ def test_the_query_travels_in_the_body_with_its_time_and_timeout() -> None:
 
         first, _, rest = server.requests[0].partition(b"\r\n")
         assert first == b"POST /api/v1/query HTTP/1.1"
-        assert rest.endswith(b"query=up%7Ba%3D%22b%22%7D&time=1772452800.000&timeout=5.000")
+        assert rest.endswith(b"query=up%7Ba%3D%22b%22%7D&time=1772452800.000&timeout=5.000&nocache=1")
 
 
 def test_a_path_prefix_is_kept() -> None:
