@@ -72,6 +72,8 @@ def _joined(classic: Distribution, native: Distribution) -> Distribution | Unkno
     """Both summed at the edges where both are known. The native one brings the sum of both."""
     summed = {edge: _sum(_at(classic, edge), _at(native, edge)) for edge in {*classic.edges, *native.edges}}
     known = {edge: count for edge, count in summed.items() if count is not None}
+    if not isfinite(known[inf]):
+        return Unknown(Gap.NON_FINITE, "the counts of both forms are too large to be added")
     if len(known) == 1 and len(summed) > 1:
         return Unknown(Gap.MISSHAPEN, "the replicas share no edge")
     edges = sorted(known)

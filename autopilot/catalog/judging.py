@@ -71,7 +71,8 @@ def _judged(column: Column, look: Look, least: float) -> Judged:
 
 def joined(part: Judged, other: Judged) -> Judged:
     """Two series added replica by replica; who lacks one of them has no sum."""
-    values = {name: value + other.values[name] for name, value in part.values.items() if name in other.values}
+    summed = ((name, value + other.values[name]) for name, value in part.values.items() if name in other.values)
+    values = {name: value for name, value in summed if -inf < value < inf}  # two numbers near the largest have no sum
     uneven = len(values) != len(part.values) or len(values) != len(other.values)
     gap = part.gap or other.gap or (None if values else Unknown(Gap.BELOW_QUORUM, "no replica has all the series"))
     return Judged(values, part.partial or other.partial or uneven, part.doubtful or other.doubtful, gap)

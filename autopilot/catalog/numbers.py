@@ -20,6 +20,7 @@ _COUNTS_REQUESTS = frozenset(
 )  # signals behind which a number of requests stands
 _NOBODY: frozenset[str] = frozenset()
 _IDLE = Idle()
+_NO_SUM = Unknown(Gap.NON_FINITE, "the values of the replicas are too large to be added")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ def _whole(line: Line, recipe: Scalar, judged: Judged, *, look: Look, quiet: fro
         return _IDLE
     values = _ever(line.parts[0], look) if recipe.fold is Fold.EVER else judged.values
     total = sum(values.values())
+    if not isfinite(total):
+        return _NO_SUM
     value = total / len(values) if recipe.fold is Fold.MEAN else total
     count = total if line.need.signal in _COUNTS_REQUESTS else None
     return Measured(value / line.seconds, count=count, partial=judged.partial)
@@ -117,6 +120,8 @@ def _share(line: Line, look: Look) -> Readout:
 
 
 def _ratio(line: Line, part: float, whole: float, *, partial: bool) -> Reading:
+    if not isfinite(whole):
+        return _NO_SUM
     if whole <= 0:
         return Unknown(Gap.ABSENT, f"nothing to take {line.need.signal} of in this window")
     return Measured(min(1.0, part / whole), count=whole if line.need.signal in _COUNTS_REQUESTS else None, partial=partial)
@@ -217,4 +222,7 @@ def _mean_traffic(judged: Judged, sound: Mapping[str, float], *, scale: float, i
         return _IDLE
     if not any(sound.values()):
         return _FLAT
-    return Measured(sum(sound.values()) / len(sound) / scale, partial=judged.partial or len(sound) < len(judged.values))
+    mean = sum(sound.values()) / len(sound) / scale
+    if not isfinite(mean):
+        return _NO_SUM
+    return Measured(mean, partial=judged.partial or len(sound) < len(judged.values))

@@ -1,6 +1,7 @@
 """The fleets of the history: each of them shows one thing."""
 
 from datetime import timedelta
+from math import inf, nan
 
 from autopilot.catalog.queries import Need
 from tests.integration.catalog.scenes import MINUTE, NOW, Pod, Scene
@@ -58,7 +59,17 @@ ERRORS = Scene(
     peak_bandwidth=1e12,
 )
 
+SPARSE = Scene("sparse", (Pod("sparse-0", finished=1 / 240, ttft=lambda _: 12.0), Pod("sparse-1", finished=1 / 240, ttft=lambda _: 0.2)))
+OVER_THE_TOP = Scene("over-the-top", (Pod("top-0", finished=500 / 240, ttft=lambda source: 200.0 if source.random() < 0.03 else 0.2),))
+AMBIGUOUS = Scene("ambiguous", (Pod("between-0", finished=500 / 240, ttft=lambda source: 0.35 if source.random() < 0.1 else 0.2),))
+NOT_FINITE = tuple(
+    Scene(name, (Pod(f"{name}-0", kv=value),), needs=frozenset({Need("kv_usage"), Need("kv_usage", MINUTE)}))
+    for name, value in (("nan", nan), ("inf", inf), ("minus-inf", -inf))
+)
+
 SCENES = (
+    *(SPARSE, OVER_THE_TOP, AMBIGUOUS),
+    *NOT_FINITE,
     *RANDOM,
     *(BUSY, IDLE, LONG, STALLED, ENGINES, GHOST, STALE, DOWN, SILENT_ONE, SILENT_TWO, RESTARTED, MIXED, NO_HISTOGRAM, ERRORS),
     *ODD,

@@ -1,7 +1,7 @@
 """The same engines scraped classic, native and half of each: the same values, and none while a job changes its form."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -199,9 +199,7 @@ def test_the_form_of_a_histogram_is_told(site: Site, fleet: str, forms: set[Form
     assert forms_in(answer) == forms
 
 
-def test_a_job_that_changes_its_form_is_never_idle_and_blind_for_two_ticks_at_most(
-    site: Site, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_job_that_changes_its_form_is_never_idle_and_blind_for_two_ticks_at_most(site: Site) -> None:
     site.change()
     begun = floor(now())
     seen: dict[float, Reading] = {}
@@ -214,7 +212,6 @@ def test_a_job_that_changes_its_form_is_never_idle_and_blind_for_two_ticks_at_mo
 
     assert eventually(looked, within=40.0)
     blind = sum(isinstance(found, Unknown) for found in seen.values())
-    record_property("blind_ticks", f"{blind} of {len(seen)}")
     print(f"a change of form: blind for {blind} of {len(seen)} ticks of 1 s")  # noqa: T201 - the figure
     slow = [share_above(found, 1.0) for found in seen.values() if isinstance(found, Distribution)]
     assert not [found for found in seen.values() if isinstance(found, Idle)]

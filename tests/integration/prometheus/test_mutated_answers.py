@@ -125,7 +125,7 @@ def answers(
     return {query: PROOF.get(query.series) or source.choice(among) for query, among in found.items()}
 
 
-def test_no_spoilt_answer_breaks_a_look_or_becomes_a_number_that_is_none(record_property: Callable[[str, object], None]) -> None:
+def test_no_spoilt_answer_breaks_a_look_or_becomes_a_number_that_is_none() -> None:
     source = random.Random(20_260_101)
     told, counted, queries = Told(), Counter[str](), plan([BUSY.target])
     with OddServer(told) as server:
@@ -150,7 +150,6 @@ def test_no_spoilt_answer_breaks_a_look_or_becomes_a_number_that_is_none(record_
             entries = derive([BUSY.target], all_answers, {BUSY.ref: BUSY.replicas}, NOW)[BUSY.ref].entries
             counted.update(type(entry.reading).__name__ for entry in entries)
             unsound += [{"number": number, "entry": entry} for entry in entries if not sound(entry.reading)]
-    record_property("mutated_answers", dict(counted))
     print(f"{CASES} mutated answers: {dict(counted)}")  # noqa: T201 - the figure
 
     assert unsound == []
