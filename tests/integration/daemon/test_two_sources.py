@@ -68,7 +68,8 @@ FLOODS: Mapping[str, Behaviour] = {
     "a-body-without-end": flooding(100 * 2**20, chunked=True),
 }
 WAYS = ("frozen", *TROUBLES, *FLOODS)
-REASONS = {"frozen": {"late"}, "a-body-without-end": {"late", "query_failed"}}  # whichever comes first, the limit or the deadline
+REASONS = {"frozen": {"late"}}
+IN_TIME_OR_LATE = {"query_failed", "late"}  # on a busy machine the deadline of half a second may come before the answer
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def test_what_is_not_known_has_its_reason(story: TwoSources, way: str) -> None:
     gaps = story.seen[way].gaps
 
     assert gaps
-    assert gaps <= REASONS.get(way, {"query_failed"})
+    assert gaps <= REASONS.get(way, IN_TIME_OR_LATE)
 
 
 def test_every_tick_ends_inside_its_interval_while_a_source_is_frozen(story: TwoSources) -> None:
