@@ -63,14 +63,15 @@ def check(  # noqa: PLR0913, PLR0917 - a command has as many options as it has
     problems = own_problems + empty + loaded.problems
     warnings = own_warnings + loaded.warnings
     summary = _summary(len(sources), loaded, problems, warnings)
-    told = {"problems": _plain(problems), "warnings": _plain(warnings), "summary": summary}
+    told: dict[str, Any] = {"problems": _plain(problems), "warnings": _plain(warnings), "summary": summary}
     if not as_json:
         _print(problems, warnings, summary)
     if past is not None and config is not None and not problems:
         told |= {"online": _online(config, loaded, past, as_json=as_json)}
     if as_json:
         typer.echo(json.dumps(told, indent=2))
-    raise typer.Exit(code=1 if problems else 0)
+    unanswered = any(one["failures"] for one in told.get("online", ()))
+    raise typer.Exit(code=1 if problems or unanswered else 0)
 
 
 def _past(config: Path | None, days: float, step: str, within: str) -> Online:

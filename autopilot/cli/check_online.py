@@ -56,6 +56,8 @@ def _told(history: "History", looked: float) -> str:
     gaps = _gaps(history)
     if not history.looks:
         return "nothing was looked at"
+    if history.blind == history.looks:
+        return f"nothing is known: without data for all of {spell(looked)}"
     if not history.fired:
         almost = f", {history.pending} times pending" if history.pending else ""
         return f"would not have fired in {spell(looked)}{almost}{gaps}"

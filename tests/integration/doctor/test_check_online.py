@@ -69,6 +69,7 @@ def test_a_source_that_does_not_answer_leaves_everything_unknown(tmp_path: Path)
     result = called("check", str(tmp_path / "policies"), "--config", str(path), "--online", "--days", "0.02", "--json")
 
     found = json.loads(result.stdout)["online"][0]
+    assert result.exit_code == 1
     assert found["failures"]
     assert all(one["blind"] == one["looks"] > 0 for one in found["alerts"])
 
