@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +37,15 @@ class ThisMachine:
             return "is not there"
         inside = os.R_OK | os.X_OK if path.is_dir() else os.R_OK
         return "" if os.access(path, inside) else f"cannot be read by user {os.geteuid()}"
+
+    def exposed(self, path: Path) -> str:
+        """Why a file of secrets is not secret: every user of this machine may read or change it."""
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            return ""
+        ways = [word for bit, word in ((stat.S_IROTH, "read"), (stat.S_IWOTH, "changed")) if mode & bit]
+        return f"can be {' and '.join(ways)} by every user of this machine" if ways else ""
 
     def unwritable(self, path: Path) -> str:
         """Why nothing can be written into a folder, or into the nearest one above it that exists.

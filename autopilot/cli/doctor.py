@@ -54,7 +54,7 @@ def _findings(config: "DaemonConfig", book: "Book", only: "FleetRef | None", *, 
     from autopilot.adapters.clock import SystemClock
     from autopilot.daemon.examining import NoRivalsKnown, machine, patients, sent_tests
     from autopilot.doctor.examine import Examiner
-    from autopilot.doctor.machine import ask_machine, judge_sent, judge_unmatched
+    from autopilot.doctor.machine import ask_machine, judge_any, judge_sent, judge_unmatched
 
     if only is None:
         _step("this machine")
@@ -63,6 +63,7 @@ def _findings(config: "DaemonConfig", book: "Book", only: "FleetRef | None", *, 
         _step("receivers")
         yield from (judge_sent(name, why) for name, why in sent_tests(config))
     found = patients(config, book, only=only)
+    yield from judge_any(len(book.entries))
     yield from judge_unmatched(found.strays)
     examiner = Examiner(SystemClock(), NoRivalsKnown(), _step)
     for name, server in found.servers.items():

@@ -30,6 +30,10 @@ class Machine(Protocol):
         """Why a file or folder cannot be read."""
         ...
 
+    def exposed(self, path: Path) -> str:
+        """Why a file of secrets is not secret; one that is not there is no business of this question."""
+        ...
+
     def unwritable(self, path: Path) -> str:
         """Why nothing can be written into a folder, or into the nearest one above it that exists."""
         ...

@@ -17,6 +17,7 @@ class Check(StrEnum):
 
     POLICY_HAS_FLEETS = "policy-has-fleets"
     FILES_READABLE = "files-readable"
+    SECRETS_KEPT = "secrets-kept"
     STATE_WRITABLE = "state-writable"
     STATE_STORE = "state-store"
     PORT_FREE = "port-free"

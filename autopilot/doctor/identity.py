@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from autopilot.catalog.signals import RUNNING
 from autopilot.doctor.doors import Question, Subject
 from autopilot.doctor.findings import Check, Finding, fail, ok, warn
-from autopilot.doctor.nearest import there_is
+from autopilot.doctor.nearest import spelt_alike, there_is
 from autopilot.doctor.sources import ENGINES, TARGETS_AND_ENGINES, selector
 from autopilot.domain.workloads import ReplicaState, Workload
 
@@ -101,7 +101,9 @@ def judge_match(subject: Subject, seen: Matched) -> Finding:
 def judge_nothing(subject: Subject, pairs: Sequence[Pair], names: Sequence[str]) -> Finding:
     """It matches nothing: say which pair does not exist, and the nearest that does."""
     blamed = [pair for pair in pairs if pair.to_blame]
-    wrong = [pair for pair in blamed if pair.beside] or blamed
+    beside = [pair for pair in blamed if pair.beside]
+    # another fleet may carry all the other pairs by chance: a value that is spelt nearly so is the likelier mistake
+    wrong = [pair for pair in beside if spelt_alike(pair.value, pair.beside)] or beside or blamed
     said = f"no series carries {shown(subject.fleet.identity)}"
     if not wrong:
         todo = "correct the identity: each of its labels exists, and no series has all of them"

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from autopilot.doctor.doors import Machine
 from autopilot.doctor.findings import Check, Finding, fail, ok, warn
-from autopilot.policy.daemon import Auth, DaemonConfig, ReceiverConfig, Tls
+from autopilot.policy.daemon import Auth, DaemonConfig, ReceiverConfig, Webhook
 
 
 def ask_machine(machine: Machine, config: DaemonConfig) -> Iterator[Finding]:
     """Everything that needs no source."""
     yield from _readable(machine, config)
+    yield from _kept(machine, config)
     yield from _writable(machine, config)
     yield _state(machine, config)
     yield _port(machine, config)
@@ -19,7 +20,7 @@ def ask_machine(machine: Machine, config: DaemonConfig) -> Iterator[Finding]:
 
 
 def _readable(machine: Machine, config: DaemonConfig) -> Iterator[Finding]:
-    files = [Path(path) for path in config.policies] + [path for path in _secrets(config) if path is not None]
+    files = [*map(Path, config.policies), *_authorities(config), *_credentials(config)]
     bad = [(file, why) for file in files if (why := machine.unreadable(file))]
     for file, why in bad:
         yield fail(Check.FILES_READABLE, str(file), why, "let the daemon's user read it, or correct the path in the daemon's file")
@@ -27,24 +28,36 @@ def _readable(machine: Machine, config: DaemonConfig) -> Iterator[Finding]:
         yield ok(Check.FILES_READABLE, "files", f"all {len(files)} files and folders that the daemon's file names can be read")
 
 
-def _secrets(config: DaemonConfig) -> Iterator[Path | None]:
-    """Every file of credentials and authorities."""
-    for source in config.sources.values():
-        yield from _of(source.auth, source.tls)
-    for receiver in config.receivers.values():
-        if receiver.webhook is not None:
-            yield from _of(receiver.webhook.auth, receiver.webhook.tls)
-    yield from (_path(config.http.alerts_token_file), _path(config.http.api_token_file))
+def _kept(machine: Machine, config: DaemonConfig) -> Iterator[Finding]:
+    """Whether the credentials are nobody else's; a certificate authority is no secret."""
+    files = list(dict.fromkeys(_credentials(config)))
+    bad = [(file, why) for file in files if (why := machine.exposed(file))]
+    for file, why in bad:
+        todo = f"chmod 0600 {file}; of a Secret that is mounted: defaultMode 0440 and fsGroup"
+        yield warn(Check.SECRETS_KEPT, str(file), why, todo)
+    if files and not bad:
+        yield ok(Check.SECRETS_KEPT, "files", f"none of {len(files)} files of credentials is open to every user")
 
 
-def _of(auth: Auth | None, tls: Tls) -> Iterator[Path | None]:
-    yield _path(tls.ca_file)
-    if auth is not None:
-        yield from (_path(auth.bearer_file), _path(auth.password_file))
+def _authorities(config: DaemonConfig) -> Iterator[Path]:
+    tls = [*(source.tls for source in config.sources.values()), *(webhook.tls for webhook in _webhooks(config))]
+    yield from (Path(one.ca_file) for one in tls if one.ca_file is not None)
 
 
-def _path(text: str | None) -> Path | None:
-    return Path(text) if text is not None else None
+def _credentials(config: DaemonConfig) -> Iterator[Path]:
+    for auth in (*(source.auth for source in config.sources.values()), *(webhook.auth for webhook in _webhooks(config))):
+        yield from _of(auth)
+    tokens = (config.http.alerts_token_file, config.http.api_token_file)
+    yield from (Path(file) for file in tokens if file is not None)
+
+
+def _webhooks(config: DaemonConfig) -> list[Webhook]:
+    return [receiver.webhook for receiver in config.receivers.values() if receiver.webhook is not None]
+
+
+def _of(auth: Auth | None) -> Iterator[Path]:
+    files = (auth.bearer_file, auth.password_file) if auth is not None else ()
+    yield from (Path(file) for file in files if file is not None)
 
 
 def _writable(machine: Machine, config: DaemonConfig) -> Iterator[Finding]:
@@ -116,6 +129,12 @@ def judge_unmatched(policies: tuple[str, ...]) -> Iterator[Finding]:
     for name in policies:
         todo = "correct spec.fleets of the policy, or write the fleet's document: until then it does nothing"
         yield fail(Check.POLICY_HAS_FLEETS, name, "matches no fleet: inert", todo)
+
+
+def judge_any(fleets: int) -> Iterator[Finding]:
+    """`fleets` is how many the documents hold: all that is good about none of them is no health."""
+    if not fleets:
+        yield warn(Check.POLICY_HAS_FLEETS, "documents", "there is no fleet: nothing was looked at", "write one, or correct `policies`")
 
 
 def judge_observed(about: str, *, unruled: bool) -> Iterator[Finding]:

@@ -19,6 +19,12 @@ def nearest(wanted: str, existing: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*same, *inside, *close]))[:MOST]
 
 
+def spelt_alike(wanted: str, existing: Iterable[str]) -> bool:
+    """Whether one of them is the same but for case, or one contains the other."""
+    folded = wanted.casefold()
+    return any(folded in name.casefold() or name.casefold() in folded for name in existing if folded and name)
+
+
 def there_is(wanted: str, existing: Iterable[str]) -> str:
     """For a line: the nearest names, or how many others there are."""
     names = set(existing)

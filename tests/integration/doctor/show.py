@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 
 from autopilot.adapters.clock import SystemClock
-from tests.integration.doctor.wards import ILL, WELL, in_history, written
+from tests.integration.doctor.wards import GOOD, ILL, WELL, in_history, written
 from tests.support.openmetrics import openmetrics
-from tests.support.prometheus import PrometheusServer, in_bin_dir, on_path
+from tests.support.prometheus import PrometheusServer, free_port, in_bin_dir, on_path
 from tests.unit.cli.running import called
 
 
@@ -16,9 +16,13 @@ def main() -> None:
     for binaries in filter(None, (on_path(), in_bin_dir())):
         with PrometheusServer(binaries, history=openmetrics(in_history(now))) as server, tempfile.TemporaryDirectory() as folder:
             for ward in (*WELL, *ILL):
-                path = written(Path(folder) / ward.name, server.url, ward)
-                result = called("doctor", "--config", str(path))
-                print(f"\n$ autopilot doctor   # {ward.name}\n{result.output.replace(folder, '.')}exit {result.exit_code}")  # noqa: T201
+                _show(ward.name, folder, written(Path(folder) / ward.name, server.url, ward))
+            _show("source-down", folder, written(Path(folder) / "down", f"http://127.0.0.1:{free_port()}", GOOD))
+
+
+def _show(name: str, folder: str, config: Path) -> None:
+    result = called("doctor", "--config", str(config))
+    print(f"\n$ autopilot doctor   # {name}\n{result.output.replace(folder, '.')}exit {result.exit_code}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -29,8 +29,9 @@ def test_an_identity_matches_targets_and_engines(seen: Matched, level: Level) ->
         ([Pair("model", "Chat", ("chat",), ("chat", "code"))], '"chat"', '"code"'),
         ([Pair("model", "Chat", (), ("chat", "zebra"))], '"chat"', '"zebra"'),
         ([Pair("fleet", "chat", (), ("chat",)), Pair("model", "b", ("b-rank-0",), ("b", "b-rank-0"))], '"b-rank-0"', "fleet="),
+        ([Pair("fleet", "chat", ("code",), ("chat", "code")), Pair("model", "b", ("b-rank-0",), ("b",))], '"b-rank-0"', "fleet="),
     ],
-    ids=["the-values-beside-the-other-pairs", "any-engine's-values", "the-pair-to-blame-alone"],
+    ids=["the-values-beside-the-other-pairs", "any-engine's-values", "the-pair-to-blame-alone", "the-pair-that-is-nearly-right"],
 )
 def test_what_does_not_match_is_named_with_the_nearest_that_exists(pairs: list[Pair], hint: str, absent: str) -> None:
     finding = judge_nothing(subject(), pairs, ())

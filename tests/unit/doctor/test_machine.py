@@ -10,7 +10,7 @@ from autopilot.adapters.machine import ThisMachine
 from autopilot.adapters.state import MemoryCodec, open_state
 from autopilot.control.codec import memory_from_json, memory_to_json
 from autopilot.doctor.findings import Check, Finding, Level
-from autopilot.doctor.machine import ask_machine, judge_sent, judge_unmatched
+from autopilot.doctor.machine import ask_machine, judge_any, judge_sent, judge_unmatched
 from autopilot.policy.daemon import DaemonConfig
 
 CODEC = MemoryCodec(memory_to_json, memory_from_json)
@@ -92,6 +92,32 @@ def test_a_port_that_something_else_has_fails(tmp_path: Path) -> None:
         finding = asked(tmp_path, http={"port": other.getsockname()[1]})[Check.PORT_FREE]
 
     assert finding.level is Level.FAIL
+
+
+@pytest.mark.parametrize(
+    ("mode", "level"),
+    [(0o600, Level.OK), (0o640, Level.OK), (0o644, Level.WARN), (0o602, Level.WARN)],
+    ids=["ours", "our-group's", "everybody-reads", "everybody-writes"],
+)
+def test_credentials_are_nobody_else_s(tmp_path: Path, mode: int, level: Level) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("canary")
+    tokens.chmod(mode)
+
+    assert asked(tmp_path, http={"port": 0, "apiTokenFile": str(tokens)})[Check.SECRETS_KEPT].level is level
+
+
+def test_an_authority_is_no_secret(tmp_path: Path) -> None:
+    authority = tmp_path / "ca.pem"
+    authority.write_text("public")
+    authority.chmod(0o644)
+
+    assert Check.SECRETS_KEPT not in asked(tmp_path, sources={"default": {"url": "http://p", "tls": {"caFile": str(authority)}}})
+
+
+@pytest.mark.parametrize(("fleets", "expected"), [(0, [Level.WARN]), (1, [])], ids=["none", "one"])
+def test_documents_without_a_fleet_are_no_good_health(fleets: int, expected: list[Level]) -> None:
+    assert [finding.level for finding in judge_any(fleets)] == expected
 
 
 @pytest.mark.parametrize(("why", "level"), [("", Level.OK), ("it answers 404", Level.FAIL)], ids=["taken", "refused"])
