@@ -4,12 +4,12 @@ SCENARIO ?= scale
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test install engines check unit contract integration e2e bench clean
+.PHONY: demo test install engines check unit-and-contract unit contract integration e2e bench clean
 
 demo: install engines            ## the whole loop on this machine, with real vLLM and real Prometheus
 	$(BIN)/python -m demo --scenario $(SCENARIO)
 
-test: install engines check unit contract integration e2e   ## everything that CI runs
+test: install engines check unit-and-contract integration e2e   ## everything that CI runs
 
 install: $(VENV)/.installed      ## the daemon and the tools of its tests
 
@@ -26,6 +26,9 @@ check:                           ## lint, format, types, import contracts
 	timeout 60 $(BIN)/ruff format --check .
 	timeout 400 $(BIN)/mypy
 	timeout 120 $(BIN)/lint-imports
+
+unit-and-contract:               ## side by side: one computes, the other mostly waits for servers
+	$(MAKE) --jobs=2 --output-sync=target unit contract
 
 unit:
 	timeout 600 $(BIN)/python -m pytest tests/unit tests/replay
