@@ -6,7 +6,7 @@ Nothing is inferred from what is absent: `truncatedAlerts` may be more than none
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from autopilot.domain.reports import Report, ReportStatus
 
@@ -16,6 +16,16 @@ MOST_OF_LABELS = 8 * 1024  # characters of one alert's names and values: what is
 _Name = Annotated[str, Field(min_length=1, max_length=MOST_OF_LABELS)]
 
 
+def _utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("is in no year from 1 to 9999") from error
+
+
+_Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
+
+
 class _Sent(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -23,8 +33,8 @@ class _Sent(BaseModel):
 class _Alert(_Sent):
     status: ReportStatus
     labels: dict[_Name, str]
-    starts_at: AwareDatetime = Field(alias="startsAt")
-    ends_at: AwareDatetime | None = Field(default=None, alias="endsAt")
+    starts_at: _Moment = Field(alias="startsAt")
+    ends_at: _Moment | None = Field(default=None, alias="endsAt")
     fingerprint: Annotated[str, Field(min_length=1, max_length=64)]
 
     @model_validator(mode="after")
@@ -37,8 +47,8 @@ class _Alert(_Sent):
 
     def report(self, sender: str) -> Report:
         labels = tuple(sorted(self.labels.items()))
-        ends = self.ends_at.astimezone(UTC) if self.status is ReportStatus.RESOLVED and self.ends_at is not None else None
-        return Report(self.fingerprint, self.labels[NAME], labels, self.status, _utc(self.starts_at), ends, sender)
+        ends = self.ends_at if self.status is ReportStatus.RESOLVED else None
+        return Report(self.fingerprint, self.labels[NAME], labels, self.status, self.starts_at, ends, sender)
 
 
 class _Message(_Sent):
@@ -60,7 +70,3 @@ def reports_of(body: bytes) -> tuple[Report, ...]:
         where = ".".join(map(str, first["loc"])) or "the body"
         raise NotAWebhookError(f"{where}: {first['msg']}") from error
     return tuple(alert.report(message.external_url) for alert in message.alerts)
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)
