@@ -113,6 +113,8 @@ class SqliteWakes:
 
     def _work(self) -> None:
         while batch := self._next():
+            # From here on nobody can give up an answer: ending one that was given up would end this thread.
+            batch = [waiting for waiting in batch if waiting.answer.set_running_or_notify_cancel()]
             try:
                 self._take(batch)
             except StateLost as error:
