@@ -122,41 +122,28 @@ Condition: TypeAlias = Leaf | AlertmanagerLeaf | BurnRateLeaf | All | AnyOf | No
 
 def leaves(condition: Condition) -> tuple[Leaf, ...]:
     """Every signal leaf of a condition, in reading order."""
-    match condition:
-        case Leaf():
-            return (condition,)
-        case All(conditions=parts) | AnyOf(conditions=parts):
-            return tuple(leaf for part in parts for leaf in leaves(part))
-        case Not(condition=part):
-            return leaves(part)
-        case AlertmanagerLeaf() | BurnRateLeaf():
-            return ()
+    return tuple(leaf for leaf in _ends(condition) if isinstance(leaf, Leaf))
 
 
 def alerts_elsewhere(condition: Condition) -> tuple[AlertmanagerLeaf, ...]:
     """Every leaf on an alert that somebody else evaluates, in reading order."""
-    match condition:
-        case AlertmanagerLeaf():
-            return (condition,)
-        case All(conditions=parts) | AnyOf(conditions=parts):
-            return tuple(leaf for part in parts for leaf in alerts_elsewhere(part))
-        case Not(condition=part):
-            return alerts_elsewhere(part)
-        case Leaf() | BurnRateLeaf():
-            return ()
+    return tuple(leaf for leaf in _ends(condition) if isinstance(leaf, AlertmanagerLeaf))
 
 
 def burn_rates_of(condition: Condition) -> tuple[BurnRateLeaf, ...]:
     """Every leaf on the error budget of an SLO, in reading order."""
+    return tuple(leaf for leaf in _ends(condition) if isinstance(leaf, BurnRateLeaf))
+
+
+def _ends(condition: Condition) -> tuple[Leaf | AlertmanagerLeaf | BurnRateLeaf, ...]:
+    """Every leaf of any kind, in reading order."""
     match condition:
-        case BurnRateLeaf():
+        case Leaf() | AlertmanagerLeaf() | BurnRateLeaf():
             return (condition,)
         case All(conditions=parts) | AnyOf(conditions=parts):
-            return tuple(leaf for part in parts for leaf in burn_rates_of(part))
+            return tuple(leaf for part in parts for leaf in _ends(part))
         case Not(condition=part):
-            return burn_rates_of(part)
-        case Leaf() | AlertmanagerLeaf():
-            return ()
+            return _ends(part)
 
 
 def symptoms(condition: Condition) -> tuple[Leaf, ...]:
